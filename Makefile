@@ -1,0 +1,40 @@
+# Everything here sets itself up: a virtual environment in .venv with the project and its tools.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+JOBS ?= auto
+
+.PHONY: demo test test-all lint format bench clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log
+	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --force -o logaudit-report.html
+
+test: $(READY)
+	$(BIN)/pytest -n $(JOBS)
+
+test-all: $(READY)
+	LOGAUDIT_TEST_ALL=1 $(BIN)/pytest -n $(JOBS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
