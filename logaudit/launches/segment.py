@@ -1,0 +1,124 @@
+"""Where one server start ends and the next begins in a stream of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from logaudit.extract.extractor import Record
+from logaudit.interval import Interval
+from logaudit.launches.keys import key_of
+from logaudit.launches.model import RankKey
+from logaudit.sglang.server_args import ParsedArgs, parse_dump
+
+LAUNCHER_PHASE = "launch"
+READY_KINDS = frozenset({"server_ready"})
+SCHEDULER_KINDS = frozenset({"scheduler_ready"})
+START_KINDS = frozenset({"dist_init_begin", "load_weight_begin"})
+DUMP_KIND = "server_args_dump"
+
+JUMP_GIB = 0.5
+"""Free memory that rises by more than this between two loads of one rank was given back: another start."""
+
+
+@dataclass(slots=True)
+class Segment:
+    """Records of one start while they are being collected."""
+
+    records: list[Record] = field(default_factory=list)
+    dumps: list[tuple[Record, ParsedArgs]] = field(default_factory=list)
+    ready: bool = False
+    dead: bool = False
+    """A fatal line was read: a later load begins a new start."""
+    scheduled: set[RankKey] = field(default_factory=set)
+    loads: dict[RankKey, int] = field(default_factory=dict)
+    first_free: dict[RankKey, float] = field(default_factory=dict)
+    last_free: dict[RankKey, float] = field(default_factory=dict)
+
+    @property
+    def started(self) -> bool:
+        """Whether any process of the server has printed a figure yet."""
+        return bool(self.loads or self.last_free or self.scheduled or self.ready)
+
+    def add(self, record: Record) -> None:
+        """Take in one more record of this start."""
+        self.records.append(record)
+        key = key_of(record)
+        if record.kind in READY_KINDS:
+            self.ready = True
+        elif record.kind in SCHEDULER_KINDS:
+            self.scheduled.add(key)
+        elif record.kind == "load_weight_begin":
+            self.loads[key] = self.loads.get(key, 0) + 1
+        free = record.fields.get("avail_gib")
+        if isinstance(free, Interval):
+            self.first_free.setdefault(key, free.value)
+            self.last_free[key] = free.value
+
+    def starts_again(self, record: Record) -> bool:
+        """Whether `record` can only belong to a later start than this one."""
+        if record.kind not in START_KINDS:
+            return False
+        key = key_of(record)
+        if self.ready or self.dead or key in self.scheduled:
+            return True
+        free = record.fields.get("avail_gib")
+        if record.kind != "load_weight_begin" or not isinstance(free, Interval) or not self.loads.get(key):
+            return False
+        before, last = self.first_free[key], self.last_free[key]
+        return free.value - last > max(JUMP_GIB, 0.25 * (before - last))
+
+
+def same_server(first: ParsedArgs, second: ParsedArgs) -> bool:
+    """Whether two dumps are those of two nodes of one server."""
+    a, b = first.values, second.values
+    nodes = a.get("nnodes")
+    return (
+        isinstance(nodes, int)
+        and nodes > 1
+        and nodes == b.get("nnodes")
+        and a.get("dist_init_addr") is not None
+        and a.get("dist_init_addr") == b.get("dist_init_addr")
+        and a.get("node_rank") != b.get("node_rank")
+    )
+
+
+def segments(records: Iterable[Record], fatal_kinds: frozenset[str], launcher_kinds: frozenset[str]) -> list[Segment]:
+    """Split records of one stream, in order of their lines, into starts.
+
+    `fatal_kinds` are the kinds after which a server does not go on; `launcher_kinds` those that the launcher
+    prints before its dump, so that they belong to the start that follows.
+    """
+    done: list[Segment] = []
+    current = Segment()
+    pending: list[Record] = []
+    for record in records:
+        if record.kind == DUMP_KIND:
+            parsed = parse_dump(record.text)
+            joins = bool(current.dumps) and not current.ready and same_server(current.dumps[0][1], parsed)
+            if (current.started or current.dumps or current.dead) and not joins:
+                done.append(current)
+                current = Segment()
+            for early in pending:
+                current.add(early)
+            pending = []
+            current.add(record)
+            current.dumps.append((record, parsed))
+            continue
+        if record.kind in launcher_kinds and not (current.dumps and not current.started):
+            pending.append(record)
+            continue
+        if current.starts_again(record):
+            done.append(current)
+            current = Segment()
+        for early in pending:
+            current.add(early)
+        pending = []
+        current.add(record)
+        if record.kind in fatal_kinds:
+            current.dead = True
+    for early in pending:
+        current.add(early)
+    if current.records:
+        done.append(current)
+    return done
