@@ -188,6 +188,9 @@ class LedgerItem(msgspec.Struct, frozen=True):
     detail: str = ""
     computed: bool = False
     """True when no line prints it and the tool computed it."""
+    kind: str = ""
+    """What it is, for the picture: `weights`, `kv`, `state`, `graphs`, `draft-weights`, `draft-kv`, `other`, `rest` (not
+    accounted for), `left` (free at the end); empty: read off the words of `item`."""
 
 
 class LedgerRow(msgspec.Struct, frozen=True):
@@ -196,6 +199,8 @@ class LedgerRow(msgspec.Struct, frozen=True):
     items: list[LedgerItem]
     alike: int = 1
     """How many ranks have these figures (within rounding)."""
+    before_evidence: list[int] = []
+    """The line that printed what was free before loading."""
 
 
 class Option(msgspec.Struct, frozen=True):
