@@ -19,7 +19,11 @@ class Region:
 
 @runtime_checkable
 class Source(Protocol):
-    """Where one log comes from."""
+    """Where one log comes from.
+
+    A source may also have `notes: Sequence[str]`: what the reader should know about how it was read (it grew, its
+    compressed stream was cut), complete once `blocks` has ended.
+    """
 
     @property
     def name(self) -> str:
@@ -35,3 +39,25 @@ class FilteredSource(Source, Protocol):
 
     def regions(self, anchors: tuple[bytes, ...]) -> Iterator[Region] | None:
         """Regions around lines that hold one of `anchors`, with context; None when this source cannot filter now."""
+
+
+class Extent(Protocol):
+    """Plain bytes that several threads can read at any offset."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes there are to read."""
+
+    def read_into(self, buffer: memoryview, offset: int) -> int:
+        """Fill `buffer` from `offset` on and return how many bytes were there; raises SourceError."""
+
+    def close(self) -> None:
+        """Give the file back."""
+
+
+@runtime_checkable
+class RandomAccessSource(Source, Protocol):
+    """A source whose bytes are plain and at hand, so that several cores can read it."""
+
+    def extent(self) -> Extent | None:
+        """The bytes, or None when they must be read in order (compressed, a pipe)."""
