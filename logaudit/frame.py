@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from logaudit.extract.extractor import Record
 from logaudit.interval import Interval
-from logaudit.launches.model import Launch, Pool, RankKey, Reading, Scheduler, WorkerReadings
+from logaudit.launches.model import Launch, Pool, RankKey, RankReadings, Reading, Scheduler, WorkerReadings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +18,7 @@ STATE_POOLS = frozenset({"mamba", "mamba_int8", "replayssm"})
 GIB_COLUMNS = (
     "before_load_gib",
     "after_load_gib",
+    "sizing_gib",
     "weights_gib",
     "k_gib",
     "v_gib",
@@ -50,6 +51,7 @@ INT_COLUMNS = (
     "context_length",
     "before_load_line",
     "after_load_line",
+    "sizing_line",
     "pool_line",
     "pool_end_line",
     "final_line",
@@ -133,6 +135,19 @@ def _worker_row(worker: WorkerReadings) -> dict[str, Any]:
     return row
 
 
+def sizing_reading(rank: RankReadings) -> Reading | None:
+    """Free memory when the target's pool was sized: the last `Load weight end` before the first pool line.
+
+    Up to 0.5.13 that is the target's own, from 0.5.14 the draft's, which is loaded first: the order of lines tells.
+    """
+    target = rank.workers[0]
+    sized = [pool.line for pool in target.pools] + ([target.pool_end.line] if target.pool_end else [])
+    first = min(sized, default=None)
+    loaded = [worker.after_load for worker in rank.workers if worker.after_load is not None]
+    before = [reading for reading in loaded if first is None or reading.line < first]
+    return max(before, key=lambda reading: reading.line, default=None)
+
+
 def _key_row(key: RankKey) -> dict[str, Any]:
     return {"tp": key.tp, "pp": key.pp, "dp": key.dp, "ep": key.ep, "attn_cp": key.attn_cp, "node": key.node}
 
@@ -155,6 +170,9 @@ def rank_frame(launches: Sequence[Launch]) -> pd.DataFrame:
                 row = {"source": launch.source, "launch": launch.index, "outcome": launch.outcome}
                 row |= _key_row(rank.key) | _worker_row(worker)
                 if worker.worker == "target":
+                    sized = sizing_reading(rank)
+                    _spread(row, "sizing_gib", _gib_of(sized))
+                    row["sizing_line"] = None if sized is None else sized.line
                     _spread(row, "final_gib", _gib_of(rank.final))
                     row["final_line"] = None if rank.final is None else rank.final.line
                     if scheduler is not None:

@@ -1,0 +1,196 @@
+"""What sizing is given, read off the rank frame and the server arguments of one start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from logaudit.interval import Interval
+from logaudit.launches.model import Launch, RankReadings
+from logaudit.reconcile.fraction import Fraction
+from logaudit.sglang.model_config import ModelConfig
+from logaudit.sizing.model import PrintedPool, SizingInputs, StageReadings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def interval(row: Any, name: str) -> Interval | None:
+    """A GiB column of a rank-frame row with its bounds; None where it is missing."""
+    value = row[name]
+    if value is None or value != value:  # pandas.NA never reaches here: rows are plain dicts with None
+        return None
+    return Interval(float(value), float(row[f"{name}_low"]), float(row[f"{name}_high"]))
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a frame as dicts with None for missing values."""
+    return [
+        {str(key): (None if value is None or value != value else value) for key, value in row.items()}
+        for row in frame.astype(object).where(frame.notna(), None).to_dict("records")
+    ]
+
+
+def replica_of(launch: Launch) -> int | None:
+    """The data-parallel replica that the capacity of the report speaks of: the first, where replicas are separate.
+
+    With DP attention all ranks share one tensor-parallel group, so there is nothing to choose.
+    """
+    replicas = sorted({rank.key.dp for rank in launch.ranks if rank.key.dp is not None})
+    if len(replicas) < 2 or dp_attention(launch):
+        return None
+    return replicas[0]
+
+
+def dp_attention(launch: Launch) -> bool:
+    """Whether the DP ranks share one tensor-parallel group: as the arguments say, else by unrepeated TP ranks."""
+    if "enable_dp_attention" in launch.args:
+        return bool(launch.args["enable_dp_attention"])
+    attn_dp = launch.args.get("attn_dp_size")
+    if isinstance(attn_dp, int) and attn_dp > 1:
+        return True
+    tagged = [(rank.key.pp, rank.key.tp) for rank in launch.ranks if rank.key.dp is not None]
+    return len(tagged) > 1 and len(set(tagged)) == len(tagged)
+
+
+def world_size(launch: Launch) -> int | None:
+    """How many processes share the minimum of free memory: TP x PP of one replica; None when not known."""
+    tp, pp = launch.args.get("tp_size"), launch.args.get("pp_size", 1)
+    if not isinstance(tp, int) or not isinstance(pp, int):
+        return None
+    return tp * pp
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user gave beside the log."""
+
+    config: ModelConfig | None = None
+    config_origin: str | None = None
+    """`given` or `found`."""
+    draft_config: ModelConfig | None = None
+    gpu_memory_gib: float | None = None
+
+
+def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
+    """The pools of the first rank of each stage, the draft's marked."""
+    out: list[PrintedPool] = []
+    seen: set[int | None] = set()
+    for rank in ranks:
+        if rank.key.pp in seen or not any(worker.pools for worker in rank.workers):
+            continue
+        seen.add(rank.key.pp)
+        for worker in rank.workers:
+            for pool in worker.pools:
+                if pool.virtual and any(not other.virtual and other.name == pool.name for other in worker.pools):
+                    continue
+                out.append(
+                    PrintedPool(
+                        name=pool.name,
+                        tokens=pool.tokens,
+                        gib=None if pool.virtual else pool.gib,
+                        line=pool.line,
+                        dtype=pool.dtype or worker.kv_dtype,
+                        mla=pool.k_gib is None and pool.gib is not None,
+                        draft=worker.worker == "draft",
+                        pp=rank.key.pp,
+                    )
+                )
+    return tuple(out)
+
+
+def page_size(launch: Launch) -> int | None:
+    """The resolved page size: from an adjustment line, else the dump."""
+    for record in reversed(launch.records):
+        value = record.fields.get("page_size") if record.kind == "adjust_page_size" else None
+        if isinstance(value, int):
+            return value
+    value = launch.args.get("page_size")
+    return value if isinstance(value, int) else None
+
+
+def _first_gib(launch: Launch, kind: str, name: str) -> Interval | None:
+    for record in launch.records:
+        if record.kind == kind:
+            value = record.fields.get(name)
+            if isinstance(value, Interval):
+                return value
+    return None
+
+
+def device_of(launch: Launch) -> str:
+    """`cuda`, `npu`, `cpu`, … from the arguments, else from the graph lines."""
+    device = launch.args.get("device")
+    if isinstance(device, str) and device not in {"None", "auto"}:
+        return device
+    for rank in launch.ranks:
+        for worker in rank.workers:
+            for graph in worker.graphs:
+                for name in ("npu", "cpu", "xpu"):
+                    if f"{name} graph" in graph.name:
+                        return name
+    return "cuda"
+
+
+def primary_ranks(launch: Launch) -> list[RankReadings]:
+    """The ranks whose minimum decides: those of the first replica, or all with DP attention."""
+    replica = replica_of(launch)
+    return [rank for rank in launch.ranks if replica is None or rank.key.dp == replica]
+
+
+def stage_readings(rows: list[dict[str, Any]], replica: int | None) -> tuple[StageReadings, ...]:
+    """The readings that decide the budget, from the target rows of the rank frame of one launch."""
+    return tuple(
+        StageReadings(
+            tp=row["tp"],
+            pp=row["pp"],
+            dp=row["dp"],
+            before_load=interval(row, "before_load_gib"),
+            before_line=row["before_load_line"],
+            after_load=interval(row, "sizing_gib"),
+            after_line=row["sizing_line"],
+        )
+        for row in rows
+        if row["worker"] == "target"
+        and (replica is None or row["dp"] == replica)
+        and not (row["before_load_gib"] is None and row["sizing_gib"] is None)
+    )
+
+
+def sizing_inputs(
+    launch: Launch, rows: list[dict[str, Any]], release: Version, fraction: Fraction | None, given: Given
+) -> SizingInputs:
+    """The inputs of one start under the rules of `release`; `rows` are its rows of the rank frame."""
+    ranks = primary_ranks(launch)
+    readings = stage_readings(rows, replica_of(launch))
+    world = world_size(launch)
+    scheduler = next(iter(launch.schedulers), None)
+    target_rows = [rank.workers[0] for rank in ranks]
+    drafts = [worker for rank in ranks for worker in rank.workers[1:]]
+    mamba = next((pool for worker in target_rows for pool in worker.pools if pool.name == "mamba"), None)
+    return SizingInputs(
+        release=release,
+        args=launch.args,
+        args_known=launch.args_origin == "dump" and launch.args_complete,
+        mem_fraction_static=None if fraction is None else fraction.interval,
+        fraction_origin="" if fraction is None else fraction.origin,
+        readings=readings,
+        all_ranks_print=world is None or len(readings) >= world,
+        pools=printed_pools(ranks),
+        config=given.config,
+        draft_config=given.draft_config,
+        architecture=next((w.model_type for w in target_rows if w.model_type), None),
+        draft_architecture=next((w.model_type for w in drafts if w.model_type), None),
+        context_length=None if scheduler is None else scheduler.context_length,
+        page_size=page_size(launch),
+        kv_dtype=next((w.kv_dtype for w in target_rows if w.kv_dtype), None),
+        mm_reserve_gib=_first_gib(launch, "mm_runtime_reservation", "reserve_gib"),
+        page_shard_scratch_gib=_first_gib(launch, "page_shard_scratch", "scratch_gib"),
+        gpu_memory_gib=given.gpu_memory_gib,
+        printed_requests=None if scheduler is None else scheduler.max_running_requests,
+        printed_mamba_slots=None if mamba is None else mamba.tokens,
+        device=device_of(launch),
+        draft_kv_dtype=next((w.kv_dtype for w in drafts if w.kv_dtype), None),
+    )
