@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
+from markupsafe import Markup
+
 from logaudit.report.inline import Inline
 
 Tone = Literal["good", "notice", "warning", "bad"]
@@ -89,7 +91,7 @@ class Command:
 class Figure:
     """A drawing: SVG markup made by this package, and what it says in words."""
 
-    svg: str
+    svg: Markup
     caption: str
     small: bool = False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from logaudit.report.document import Bounds, RankInfo
+from logaudit.report.document import Bounds, RankInfo, VersionBracket
 
 UNKNOWN = "unknown"
 
@@ -107,3 +107,15 @@ def size(count_of_bytes: int) -> str:
             return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
         value /= 1024
     return ""
+
+
+def release(version: VersionBracket) -> str:
+    """`0.5.9`, `0.5.6 to 0.5.9`, `0.5.11 or newer`."""
+    low, high = version.low, version.high
+    if low is None and high is None:
+        return "release unknown"
+    if low is None:
+        return f"{high} or older"
+    if high is None:
+        return f"{low} or newer"
+    return low if low == high else f"{low} to {high}"

@@ -64,9 +64,15 @@ def clip(text: str, limit: int) -> str:
 
 
 def words(text: object) -> Inline:
-    """Plain text as one piece."""
-    plain = one_line(text)
-    return (Span("text", plain),) if plain else ()
+    """Plain text as one piece; a space at either end stays. Nothing for None."""
+    if text is None:
+        return ()
+    cleaned = clean(text)
+    body = " ".join(cleaned.split())
+    if not body:
+        return ()
+    lead, tail = (" " if end.isspace() else "" for end in (cleaned[0], cleaned[-1]))
+    return (Span("text", f"{lead}{body}{tail}"),)
 
 
 def code(text: object) -> Inline:

@@ -46,7 +46,8 @@ def part_class(item: LedgerItem) -> str:
 def parts(row: LedgerRow) -> list[Part]:
     """The items of a ledger as parts, lettered in order."""
     return [
-        Part(one_line(item.item), letter(index), part_class(item), item.gib.value) for index, item in enumerate(row.items)
+        Part(one_line(item.item), letter(index), part_class(item), item.gib.value)
+        for index, item in enumerate(row.items)
     ]
 
 
@@ -89,7 +90,7 @@ def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
                 "total" if last else "",
             )
         )
-    columns = (Column(_caption(launch, row)), Column("GiB", numeric=True), Column("where it is in the log"))
+    columns = (Column(_caption(launch, row)), Column("GiB", numeric=True), Column("from"))
     return Table(f"Where the memory of {_caption(launch, row)} went", columns, tuple(rows), "ledger")
 
 

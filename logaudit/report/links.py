@@ -54,7 +54,9 @@ class Links:
     def quote(self, numbers: Iterable[int], most: int = 6) -> Quoted | None:
         """The text of some lines, to be read where they matter; None when none of them is quoted."""
         known = [number for number in sorted(set(numbers)) if number in self.quoted]
-        shown = tuple(QuotedLine(number, _cut(self.quoted[number]), target=self.anchor(number)) for number in known[:most])
+        shown = tuple(
+            QuotedLine(number, _cut(self.quoted[number]), target=self.anchor(number)) for number in known[:most]
+        )
         return Quoted(shown) if shown else None
 
     def all(self) -> Quoted | None:

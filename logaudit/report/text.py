@@ -1,0 +1,304 @@
+"""Writes the report for a terminal: a first screen within 80 columns and 40 lines, and everything with `full`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from logaudit.report.blocks import (
+    Block,
+    Cell,
+    Command,
+    FindingBlock,
+    Fold,
+    LaunchView,
+    Paragraph,
+    Quoted,
+    ReportView,
+    Table,
+    Tone,
+)
+from logaudit.report.document import Document
+from logaudit.report.inline import Inline, clip, plain
+from logaudit.report.view import report_view
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+SCREEN_LINES = 40
+_EMPTY = (Cell(), Cell())
+_STYLES: dict[Tone, str] = {"good": "bold green", "notice": "bold blue", "warning": "bold yellow", "bad": "bold red"}
+_SEVERITY: dict[str, str] = {"critical": "bold red", "warning": "bold yellow", "notice": "bold blue", "info": "bold"}
+
+
+def render_text(document: Document, *, full: bool, colour: bool, width: int) -> str:
+    """The report as terminal text, `width` columns wide."""
+    report = report_view(document)
+    writer = _Writer(colour, width)
+    if full:
+        return writer.write(_whole(report, width))
+    tightest = ""
+    for limits in _LIMITS:
+        tightest = writer.write(_first_screen(report, limits))
+        if tightest.count("\n") <= SCREEN_LINES:
+            return tightest
+    lines = tightest.split("\n")
+    return "\n".join([*lines[: SCREEN_LINES - 1], "… more with --full", ""])
+
+
+_LIMITS: tuple[tuple[int, int, int, int, int], ...] = (
+    # sentences, ledger rows, naive rows, options, quoted characters: from generous to tight
+    (12, 99, 9, 9, 400),
+    (12, 99, 3, 4, 300),
+    (12, 16, 2, 3, 200),
+    (12, 14, 2, 2, 150),
+    (8, 12, 1, 2, 150),
+    (6, 12, 1, 1, 100),
+    (6, 9, 1, 0, 100),
+    (5, 8, 0, 0, 80),
+    (4, 6, 0, 0, 80),
+    (3, 4, 0, 0, 80),
+)
+
+
+class _Writer:
+    """Renders blocks into a string of a given width."""
+
+    def __init__(self, colour: bool, width: int) -> None:
+        self._colour = colour
+        self._width = width
+
+    def write(self, items: Iterable[RenderableType]) -> str:
+        from rich.console import Console
+
+        out = io.StringIO()
+        console: Console = Console(
+            file=out,
+            width=self._width,
+            force_terminal=self._colour,
+            color_system="standard" if self._colour else None,
+            no_color=not self._colour,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+        for item in items:
+            console.print(item)
+        return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _first_screen(report: ReportView, limits: tuple[int, int, int, int, int]) -> list[RenderableType]:
+    from rich.text import Text
+
+    sentences, ledger_rows, naive_rows, option_rows, quoted = limits
+    out: list[RenderableType] = [Text(clip(report.source_line, 160), "dim")]
+    if report.overview:
+        out.extend((Text(""), _table(_shortened(report.overview, min(8, ledger_rows), last=True))))
+    for paragraph in report.empty:
+        out.extend((Text(""), _inline(paragraph.body)))
+    if report.launches:
+        out.extend(_first_of(report, report.launches[-1], sentences, ledger_rows, naive_rows, option_rows, quoted))
+    return out
+
+
+def _first_of(
+    report: ReportView,
+    launch: LaunchView,
+    sentences: int,
+    ledger_rows: int,
+    naive_rows: int,
+    option_rows: int,
+    quoted: int,
+) -> list[RenderableType]:
+    from rich.text import Text
+
+    out: list[RenderableType] = [Text("")]
+    out.extend(_heading(report, launch))
+    out.extend(_inline(sentence) for sentence in launch.sentences[:sentences])
+    if launch.failure:
+        out.extend(_quoted(launch.failure, quoted))
+    for table, most in ((launch.ledger, ledger_rows), (launch.naive, naive_rows), (launch.options, option_rows)):
+        if table and most:
+            out.extend((Text(""), _table(_shortened(table, most))))
+    found = f"Findings: {launch.findings_line}. " if launch.findings_line else ""
+    if launch.command:
+        found += "A corrected launch command is in the full report. "
+    out.extend((Text(""), Text(f"{found}All of it: --full, or -o report.html", "dim")))
+    return out
+
+
+def _heading(report: ReportView, launch: LaunchView) -> list[RenderableType]:
+    from rich.text import Text
+
+    title = Text(f"{launch.label}: " if report.overview else "")
+    title.append_text(_inline(launch.title))
+    title.stylize(_STYLES[launch.tone])
+    facts = Text(style="dim")
+    for name, value in launch.facts:
+        if name == "model":
+            facts.append(clip(plain(value), 70))
+        elif name in ("SGLang", "parallel"):
+            facts.append(" · " if facts.plain else "")
+            facts.append(f"SGLang {plain(value)}" if name == "SGLang" else plain(value))
+    return [title, facts]
+
+
+def _shortened(table: Table, most: int, *, last: bool = False) -> Table:
+    """At most `most` rows: a ledger keeps its first and last row and its largest items in order; others their first rows."""
+    if len(table.rows) <= most:
+        return table
+    if last:
+        kept = table.rows[-most:]
+    elif table.name == "ledger":
+        ranked = sorted(range(1, len(table.rows) - 1), key=lambda index: -_size(table, index))[: max(0, most - 3)]
+        kept = tuple(table.rows[index] for index in sorted((0, *ranked, len(table.rows) - 1)))
+        dropped = len(table.rows) - len(kept)
+        more = replace(table.rows[1], cells=(replace(table.rows[1].cells[0], body=_more(dropped)), *_EMPTY))
+        return replace(table, rows=(*kept[:-1], more, kept[-1]))
+    else:
+        kept = table.rows[:most]
+    return replace(table, rows=kept)
+
+
+def _more(dropped: int) -> Inline:
+    from logaudit.report.inline import words
+
+    return words(f"− {dropped} smaller items, see --full")
+
+
+def _size(table: Table, index: int) -> float:
+    try:
+        return float(plain(table.rows[index].cells[1].body).replace(",", "").replace("−", "-"))
+    except ValueError:
+        return 0.0
+
+
+def _whole(report: ReportView, width: int) -> list[RenderableType]:
+    from rich.text import Text
+
+    out: list[RenderableType] = [Text(report.source_line, "dim")]
+    if report.overview:
+        out.extend((Text(""), _table(report.overview)))
+    for paragraph in report.empty:
+        out.extend((Text(""), _inline(paragraph.body)))
+    for launch in report.launches:
+        out.append(Text(""))
+        out.extend(_heading(report, launch))
+        out.extend(_inline(sentence) for sentence in launch.sentences)
+        if launch.failure:
+            out.extend(_quoted(launch.failure, 1000))
+        for table in (launch.ledger, launch.naive, launch.options):
+            if table:
+                out.extend((Text(""), _table(table)))
+        if launch.command:
+            out.extend((Text("\nThe launch command, corrected", "bold"), Text(launch.command.text)))
+        for section in launch.sections:
+            out.append(Text(f"\n{section.title}\n{'─' * len(section.title)}", "bold"))
+            out.extend(_blocks(section.blocks, width))
+    out.append(Text(""))
+    out.extend(_blocks(report.reading, width))
+    return out
+
+
+def _blocks(blocks: Iterable[Block], width: int) -> list[RenderableType]:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out: list[RenderableType] = []
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            out.append(_bullet(block) if block.bullet else _inline(block.body))
+        elif isinstance(block, Table):
+            if out:
+                out.append(Text(""))
+            out.extend((Text(block.caption, "italic"), _table(block, wide=width >= 100)))
+        elif isinstance(block, Quoted):
+            out.extend(_quoted(block, 1000))
+        elif isinstance(block, Command):
+            out.append(Text(block.text))
+        elif isinstance(block, FindingBlock):
+            out.extend(_finding(block, width))
+        elif isinstance(block, Fold):
+            out.append(Text(f"\n{block.summary}", "bold"))
+            out.extend(Padding(inner, (0, 0, 0, 2)) for inner in _blocks(block.blocks, width - 2))
+    return out
+
+
+def _finding(block: FindingBlock, width: int) -> list[RenderableType]:
+    from rich.text import Text
+
+    title = Text("\n")
+    title.append(f"{block.severity}: ", _SEVERITY.get(block.severity, "bold"))
+    title.append_text(_inline(block.title))
+    out: list[RenderableType] = [title]
+    out.extend(_blocks(block.detail, width))
+    if block.evidence:
+        out.extend(_quoted(block.evidence, 400))
+    if block.action:
+        out.append(Text("What to do:", "bold"))
+        out.extend(_blocks(block.action, width))
+    return out
+
+
+def _bullet(block: Paragraph) -> RenderableType:
+    from rich.table import Table as Grid
+
+    grid = Grid.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column()
+    grid.add_row("-", _inline(block.body))
+    return grid
+
+
+def _quoted(block: Quoted, limit: int) -> list[RenderableType]:
+    from rich.table import Table as Grid
+
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for entry in block.lines:
+        grid.add_row(f"{entry.line}|", clip(entry.text, limit))
+    return [grid]
+
+
+def _table(table: Table, *, wide: bool = False) -> RenderableType:
+    from rich.box import Box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    rule = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+    grid = Grid(box=rule, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", expand=False)
+    shown = [index for index, column in enumerate(table.columns) if wide or not column.wide_only]
+    for index in shown:
+        column = table.columns[index]
+        grid.add_column(
+            Text(column.title),
+            justify="right" if column.numeric else "left",
+            no_wrap=False,
+            overflow="fold",
+            vertical="top",
+        )
+    for row in table.rows:
+        cells = []
+        for index in shown:
+            cell = row.cells[index] if index < len(row.cells) else None
+            text = _inline(cell.body) if cell else Text("")
+            if cell and cell.small and table.name not in ("ledger", "options", "overview"):
+                text.append(" " if text.plain else "")
+                text.append_text(Text(plain(cell.small), "dim"))
+            cells.append(text)
+        grid.add_row(*cells, style="bold" if row.kind in ("total", "first") else None)
+    return grid
+
+
+def _inline(pieces: Inline) -> Text:
+    from rich.text import Text
+
+    out = Text()
+    for span in pieces:
+        out.append(span.text, {"code": "cyan", "strong": "bold", "line": "dim"}.get(span.kind, ""))
+    return out
