@@ -10,8 +10,31 @@ from typing import Literal
 from logaudit.interval import Interval
 from logaudit.scan.line import RankTag
 
-Unit = Literal["gib", "mib", "kib", "gb_decimal", "bytes", "tokens", "slots", "requests", "count", "s", "fraction", "ratio", "text"]
-"""Unit of a field as printed. Memory units become GiB intervals in the record, except `gb_decimal` and `bytes`."""
+Unit = Literal[
+    "gib",
+    "mib",
+    "kib",
+    "size",
+    "gb_decimal",
+    "bytes",
+    "bytes_rounded",
+    "tokens",
+    "slots",
+    "requests",
+    "count",
+    "s",
+    "fraction",
+    "fraction_rounded",
+    "ratio",
+    "text",
+]
+"""Unit of a field as printed, and with it the type in the record.
+
+`gib`, `mib`, `kib` and `size` (a figure with its own unit, `512.00 MiB`) become `Interval` in GiB; `gb_decimal` (host
+memory, 1e9 bytes) an `Interval` in decimal GB; `bytes_rounded` (a printed decimal of bytes) and `fraction_rounded` (a
+printed decimal of a fraction) an `Interval` in their own unit. `bytes`, `tokens`, `slots`, `requests` and `count` become
+`int`; `s`, `fraction` and `ratio` `float`.
+"""
 
 Value = Interval | int | float | str
 """A converted field: GiB interval, whole number, exact float, or text."""
@@ -41,7 +64,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """How one kind of line is recognised and read. Adding a wording is adding a sample and, if need be, a branch of the pattern."""
+    """How one kind of line is recognised and read.
+
+    Adding a wording is adding a sample and, if need be, a branch of the pattern.
+    """
 
     kind: str
     phase: str
@@ -55,6 +81,10 @@ class Extractor:
     samples: tuple[Sample, ...]
     note: str = ""
     printed_by: str = "every rank"
+    bulk: bool = False
+    """Printed so often (per batch, per progress step) that its anchors stay out of the fast scan's set."""
+    fallback: bool = False
+    """Tried only when no other kind matches, for wordings so general that they contain those of other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +99,17 @@ class Record:
     fields: Mapping[str, Value]
     text: str
     """The message, for quoting as evidence."""
+    stream: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecognised:
+    """A line that looks like memory accounting and is of no known kind."""
+
+    line: int
+    """1-based line in the source as given."""
+    text: str
+    similar_kind: str | None
+    """The known kind whose wording is nearest; None where none is near."""
+    rank: RankTag = field(default_factory=RankTag)
     stream: str = ""
