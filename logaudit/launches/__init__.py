@@ -1,0 +1,148 @@
+"""Records become launches: one per server start, with its ranks, its workers and its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from logaudit.extract.extractor import Record
+from logaudit.launches.keys import key_of
+from logaudit.launches.model import Launch, RankKey, Reading, Scheduler
+from logaudit.launches.nodes import join_nodes
+from logaudit.launches.outcome import DEATHS, outcome_of
+from logaudit.launches.ranks import gib, read_ranks, spread_unnamed, whole
+from logaudit.launches.segment import Segment, segments
+
+__all__ = ["read_launches"]
+
+LAUNCHER_KINDS = frozenset(
+    {
+        "adjust_chunked_prefill_dp",
+        "adjust_mem_fraction",
+        "adjust_page_size",
+        "adjust_kv_cache_dtype",
+        "adjust_max_running_requests",
+        "adjust_swa_ratio",
+        "mm_pool_reserve",
+        "gpu_mem_fallback",
+        "launch_command",
+    }
+)
+"""Kinds that the launcher prints before its dump."""
+
+TRAFFIC_KINDS = frozenset({"batch_stats", "retracted", "err_runtime_oom", "runtime_oom_detail"})
+TRAFFIC_KEPT = 400
+"""How many of the last traffic records of a launch are kept."""
+
+
+def read_launches(
+    records: Iterable[Record], *, source: int = 0, wrappers: Sequence[str] = (), first_index: int = 0
+) -> tuple[Launch, ...]:
+    """The launches of one source, in order of their first lines, numbered from `first_index`.
+
+    Records of several streams (containers, pods) are kept apart; the nodes of one server are joined again.
+    """
+    families: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        families.setdefault(
+            (record.stream, record.rank.extra if "disagg" in record.rank.extra.lower() else ""), []
+        ).append(record)
+    found = [
+        _launch(segment, source, tuple(wrappers))
+        for family in families.values()
+        for segment in segments(_in_order(family), DEATHS, LAUNCHER_KINDS)
+        if _is_launch(segment)
+    ]
+    return join_nodes(sorted(found, key=lambda launch: launch.first_line), first_index)
+
+
+def _is_launch(segment: Segment) -> bool:
+    """Whether the records speak of a server start at all, not of traffic or a stray line."""
+    return (
+        bool(segment.dumps)
+        or segment.started
+        or any(record.kind not in TRAFFIC_KINDS | {"uvicorn_ready"} for record in segment.records)
+    )
+
+
+def _in_order(records: Sequence[Record]) -> list[Record]:
+    """Records in order of time where every one carries a time and lines stand out of order, else as given."""
+    times = [record.time for record in records]
+    known = [time for time in times if time is not None]
+    if all(a <= b for a, b in zip(known, known[1:], strict=False)):
+        return list(records)
+    filled: list[datetime] = []
+    last = known[0]
+    for time in times:
+        last = time if time is not None else last
+        filled.append(last)
+    return [record for _, record in sorted(zip(filled, records, strict=True), key=lambda pair: pair[0])]
+
+
+def _scheduler(record: Record) -> Scheduler | None:
+    tokens = whole(record, "tokens")
+    if tokens is None:
+        return None
+    available = gib(record, "avail_gib")
+    return Scheduler(
+        rank=key_of(record),
+        line=record.line,
+        max_total_num_tokens=tokens,
+        max_running_requests=whole(record, "max_running_requests"),
+        context_length=whole(record, "context_tokens"),
+        chunked_prefill_size=whole(record, "chunked_prefill_tokens"),
+        available=None if available is None else Reading(available, record.line),
+    )
+
+
+def _schedulers(records: Sequence[Record]) -> tuple[Scheduler, ...]:
+    """One per rank that printed the line, in order; a bare token count only where no full line was printed."""
+    for kind in ("scheduler_ready", "bare_max_total_num_tokens"):
+        found: dict[RankKey, Scheduler] = {}
+        for record in records:
+            if record.kind == kind and (scheduler := _scheduler(record)) is not None:
+                found.setdefault(scheduler.rank, scheduler)
+        if found:
+            return tuple(found.values())
+    return ()
+
+
+def _processes(args: Mapping[str, object]) -> int:
+    sizes = [args.get(name, 1) for name in ("tp_size", "pp_size")]
+    count = 1
+    for size in sizes:
+        count *= size if isinstance(size, int) and size > 0 else 1
+    return count
+
+
+def _time(records: Sequence[Record], kind: str | None) -> datetime | None:
+    return next((r.time for r in records if r.time is not None and (kind is None or r.kind == kind)), None)
+
+
+def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
+    parsed = segment.dumps[0][1] if segment.dumps else None
+    args: Mapping[str, object] = {} if parsed is None else parsed.values
+    records, spread = spread_unnamed(segment.records, _processes(args))
+    outcome, failure = outcome_of(records)
+    notes = ("The lines name no rank: those of one kind were told apart by their order.",) if spread else ()
+    lines = [record.line for record in records]
+    return Launch(
+        index=0,
+        source=source,
+        first_line=min(lines),
+        last_line=max(lines),
+        records=tuple(record for record in records if record.kind not in TRAFFIC_KINDS),
+        args=args,
+        args_line=segment.dumps[0][0].line if segment.dumps else None,
+        args_origin="none" if parsed is None else "dump",
+        args_complete=parsed is not None and parsed.complete,
+        outcome=outcome,
+        failure=failure,
+        started_at=_time(records, None),
+        ready_at=_time(records, "server_ready"),
+        ranks=read_ranks(records),
+        schedulers=_schedulers(records),
+        wrappers=wrappers,
+        traffic=tuple([record for record in records if record.kind in TRAFFIC_KINDS][-TRAFFIC_KEPT:]),
+        notes=notes,
+    )

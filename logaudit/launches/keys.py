@@ -15,7 +15,5 @@ def key_of(record: Record) -> RankKey:
 
 def order(key: RankKey) -> tuple[int, int, int, int, int]:
     """Sort key: replicas first, then stages, then tensor-parallel ranks."""
-    node, dp, pp, tp, cp = (
-        -1 if part is None else part for part in (key.node, key.dp, key.pp, key.tp, key.attn_cp)
-    )
+    node, dp, pp, tp, cp = (-1 if part is None else part for part in (key.node, key.dp, key.pp, key.tp, key.attn_cp))
     return (dp, pp, tp, cp, node)

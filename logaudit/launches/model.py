@@ -98,7 +98,7 @@ class RankReadings:
     final: Reading | None = None
     """Free memory of the scheduler's last line, or else of the last reading."""
     readings: tuple[Record, ...] = ()
-    """Every record of this rank with a free-memory reading or a pool, in the order printed: the ledger's raw material."""
+    """Every record of this rank that belongs to its account, in the order printed: the ledger's raw material."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,11 @@ RANK_KINDS = frozenset(
         "swa_pool_sizes",
         "kv_cache_allocated",
         "kv_cache_noop",
+        "kv_tokens_allocated",
+        "kv_cache_virtual",
+        "kv_cache_physical",
+        "dsv4_swa_sizing",
+        "swa_ring",
         "swa_kv_pool",
         "mamba_cache_allocated",
         "mamba_int8_pool",
@@ -47,6 +52,20 @@ RANK_KINDS = frozenset(
     }
 )
 """Kinds whose records belong to one rank's account."""
+
+FREE_KINDS = frozenset(
+    {
+        "load_weight_begin",
+        "load_weight_end",
+        "memory_pool_end",
+        "capture_begin",
+        "capture_end",
+        "scheduler_ready",
+        "post_capture_kv",
+        "lora_load",
+    }
+)
+"""Kinds whose `avail_gib` is a reading of the device's free memory at that moment of the start."""
 
 
 def gib(record: Record, name: str) -> Interval | None:
@@ -100,7 +119,7 @@ class _Group:
 
 def pool_of(record: Record) -> Pool | None:
     """The pool that a record announces, its name still as printed; None for totals of pools already announced."""
-    if record.kind == "kv_cache_allocated":
+    if record.kind in {"kv_cache_allocated", "kv_tokens_allocated", "kv_cache_virtual", "kv_cache_physical"}:
         k, v, kv = gib(record, "k_gib"), gib(record, "v_gib"), gib(record, "kv_gib")
         size = kv if kv is not None else (k + v if k is not None and v is not None else None)
         label = (text(record, "label") or "").strip().lower()
@@ -112,10 +131,10 @@ def pool_of(record: Record) -> Pool | None:
             v_gib=v,
             gib=size,
             dtype=text(record, "dtype"),
-            virtual=text(record, "state") == "VA upper bound",
+            virtual=record.kind == "kv_cache_virtual" or text(record, "state") == "VA upper bound",
         )
     if record.kind == "kv_cache_noop":
-        return Pool("kv", record.line, whole(record, "tokens"), gib=gib(record, "placeholder_gib"))
+        return Pool("kv", record.line, whole(record, "tokens"), gib=gib(record, "kv_gib"))
     if record.kind == "mamba_cache_allocated":
         parts = [v for name, v in record.fields.items() if name.endswith("_gib") and isinstance(v, Interval)]
         return Pool("mamba", record.line, whole(record, "slots"), gib=sum(parts[1:], parts[0]) if parts else None)
@@ -126,11 +145,9 @@ def pool_of(record: Record) -> Pool | None:
         return Pool("replayssm", record.line, None, gib=sum(parts[1:], parts[0]) if parts else None)
     if record.kind == "unified_pool":
         virtual = "upper bound" in (text(record, "state") or "")
-        return Pool("unified", record.line, None, gib=gib(record, "pool_gib"), virtual=virtual)
+        return Pool("unified", record.line, None, gib=gib(record, "total_gib"), virtual=virtual)
     if record.kind == "post_capture_kv" and whole(record, "tokens") is not None and gib(record, "kv_gib") is not None:
-        return Pool(
-            "kv", record.line, whole(record, "tokens"), gib=gib(record, "kv_gib"), dtype=text(record, "dtype")
-        )
+        return Pool("kv", record.line, whole(record, "tokens"), gib=gib(record, "kv_gib"), dtype=text(record, "dtype"))
     return None
 
 
@@ -170,7 +187,7 @@ class _RankBuilder:
 
     def take(self, record: Record) -> None:
         self.readings.append(record)
-        if (free := reading(record, "avail_gib")) is not None:
+        if record.kind in FREE_KINDS and (free := reading(record, "avail_gib")) is not None:
             self.final = free
         handler = {
             "load_weight_begin": self._load_begin,
@@ -183,6 +200,8 @@ class _RankBuilder:
             "capture_end": self._capture_end,
             "scheduler_ready": self._scheduler,
             "post_capture_kv": self._post_capture,
+            "dsv4_pool_sizes": self._dsv4_sizes,
+            "unified_totals": self._unified_totals,
         }.get(record.kind, self._pool)
         handler(record)
 
@@ -203,6 +222,26 @@ class _RankBuilder:
     def _swa_sizes(self, record: Record) -> None:
         self.groups[-1].swa_full_tokens = whole(record, "full_tokens")
         self.groups[-1].swa_tokens = whole(record, "swa_tokens")
+
+    def _dsv4_sizes(self, record: Record) -> None:
+        """DeepSeek-V4 pools print tokens only: the sizes stay unknown."""
+        self._swa_sizes(record)
+        for name, tokens in (
+            ("full", "full_tokens"),
+            ("swa", "swa_tokens"),
+            ("c4", "c4_slots"),
+            ("c128", "c128_slots"),
+        ):
+            self.groups[-1].pools.append(Pool(name, record.line, whole(record, tokens)))
+
+    def _unified_totals(self, record: Record) -> None:
+        group = self.groups[-1]
+        if whole(record, "swa_tokens") is not None:
+            self._swa_sizes(record)
+        for name, field_name in (("full", "full_tokens"), ("swa", "swa_tokens"), ("mamba", "mamba_slots")):
+            count = whole(record, field_name)
+            if count is not None and not any(pool.name in (name, "kv") for pool in group.pools if name != "mamba"):
+                group.pools.append(Pool(name, record.line, count))
 
     def _swa_total(self, record: Record) -> None:
         group = self.groups[-1]
@@ -278,7 +317,7 @@ class _RankBuilder:
                     rank=self.key,
                     before_load=None if load.begin is None else reading(load.begin, "avail_gib"),
                     after_load=None if load.end is None else reading(load.end, "avail_gib"),
-                    weights=None if load.end is None else _weights(load),
+                    weights=_weights(load),
                     model_type=None if load.end is None else text(load.end, "model_type"),
                     quant=None if load.end is None else text(load.end, "quant"),
                     load_s=None if load.end is None else seconds(load.end, "elapsed_s"),
@@ -300,7 +339,8 @@ class _RankBuilder:
 
 def _weights(load: _Load) -> Reading | None:
     """What the weights took: as printed from 0.4.4 on, before that the difference of the two readings."""
-    assert load.end is not None
+    if load.end is None:
+        return None
     if (printed := reading(load.end, "used_gib")) is not None:
         return printed
     after = gib(load.end, "avail_gib")
@@ -359,7 +399,10 @@ def _split_silent_ranks(builders: Mapping[RankKey, _RankBuilder]) -> None:
 
 
 def _says_something(rank: RankReadings) -> bool:
-    return any(
-        worker.before_load or worker.after_load or worker.pools or worker.pool_end or worker.graphs
-        for worker in rank.workers
-    ) or rank.final is not None
+    return (
+        any(
+            worker.before_load or worker.after_load or worker.pools or worker.pool_end or worker.graphs
+            for worker in rank.workers
+        )
+        or rank.final is not None
+    )

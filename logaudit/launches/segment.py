@@ -9,6 +9,7 @@ from logaudit.extract.extractor import Record
 from logaudit.interval import Interval
 from logaudit.launches.keys import key_of
 from logaudit.launches.model import RankKey
+from logaudit.launches.ranks import FREE_KINDS
 from logaudit.sglang.server_args import ParsedArgs, parse_dump
 
 LAUNCHER_PHASE = "launch"
@@ -51,7 +52,7 @@ class Segment:
         elif record.kind == "load_weight_begin":
             self.loads[key] = self.loads.get(key, 0) + 1
         free = record.fields.get("avail_gib")
-        if isinstance(free, Interval):
+        if record.kind in FREE_KINDS and isinstance(free, Interval):
             self.first_free.setdefault(key, free.value)
             self.last_free[key] = free.value
 

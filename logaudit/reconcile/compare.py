@@ -87,10 +87,11 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     distinct = {(c.expectation.formula, _key(c.expectation.tokens)) for c in candidates}
     if len(distinct) < 2:
         return chosen
-    others = sorted({str(c.release) for c in candidates if _key(c.expectation.tokens) != _key(chosen.expectation.tokens)})
-    note = (
-        f"The log fits several releases whose rules differ; the rules of {chosen.release} are applied"
-        + (f" (others in the bracket: {', '.join(others)})" if others else "")
+    others = sorted(
+        {str(c.release) for c in candidates if _key(c.expectation.tokens) != _key(chosen.expectation.tokens)}
+    )
+    note = f"The log fits several releases whose rules differ; the rules of {chosen.release} are applied" + (
+        f" (others in the bracket: {', '.join(others)})" if others else ""
     )
     expectation = replace(chosen.expectation, assumptions=(*chosen.expectation.assumptions, note))
     return replace(chosen, expectation=expectation)

@@ -9,7 +9,7 @@ from logaudit.extract.extractor import Record
 from logaudit.frame import STATE_POOLS, kv_pools
 from logaudit.interval import Interval
 from logaudit.launches.model import Pool, RankReadings, WorkerReadings
-from logaudit.launches.ranks import is_draft_graph
+from logaudit.launches.ranks import FREE_KINDS, is_draft_graph
 
 UNACCOUNTED = "not accounted for between two readings"
 RETURNED = "given back between two readings"
@@ -25,7 +25,7 @@ class Item:
     gib: Interval
     evidence: tuple[int, ...]
     kind: str
-    """`weights`, `kv`, `state`, `graphs`, `draft`, `computed`, `unaccounted`, `rounding`, `free`."""
+    """`weights`, `kv`, `state`, `graphs`, `draft-weights`, `draft-kv`, `other` (computed), `rest`, `left`."""
     detail: str = ""
     computed: bool = False
 
@@ -42,7 +42,7 @@ class Ledger:
     @property
     def free(self) -> Interval | None:
         """What is left at the last reading."""
-        return next((item.gib for item in self.items if item.kind == "free"), None)
+        return next((item.gib for item in self.items if item.kind == "left"), None)
 
     def total(self, *kinds: str) -> Interval:
         """Sum of the items of some kinds."""
@@ -65,12 +65,12 @@ def pool_item(pool: Pool, worker: WorkerReadings) -> Item | None:
     if pool.name in STATE_POOLS:
         count = "" if pool.tokens is None else f", {pool.tokens:,} slots"
         names = {"mamba": "mamba state", "mamba_int8": "int8 mamba checkpoints", "replayssm": "ReplaySSM buffers"}
-        return Item(f"{names[pool.name]}{count}", pool.gib, (pool.line,), "draft" if draft else "state")
+        return Item(f"{names[pool.name]}{count}", pool.gib, (pool.line,), "draft-kv" if draft else "state")
     label = {"kv": "KV cache", "full": "full-attention KV cache", "swa": "sliding-window KV cache"}.get(
         pool.name, f"{pool.name} pool"
     )
     count = "" if pool.tokens is None else f", {pool.tokens:,} tokens"
-    return Item(f"{'draft ' if draft else ''}{label}{count}", pool.gib, (pool.line,), "draft" if draft else "kv")
+    return Item(f"{'draft ' if draft else ''}{label}{count}", pool.gib, (pool.line,), "draft-kv" if draft else "kv")
 
 
 def _workers_by_line(rank: RankReadings) -> tuple[dict[int, WorkerReadings], dict[int, tuple[Pool, WorkerReadings]]]:
@@ -88,7 +88,7 @@ def _workers_by_line(rank: RankReadings) -> tuple[dict[int, WorkerReadings], dic
 def _weights_item(worker: WorkerReadings | None, taken: Interval, lines: tuple[int, ...]) -> Item:
     model = "" if worker is None or not worker.model_type else f" ({worker.model_type})"
     if worker is not None and worker.worker == "draft":
-        return Item(f"draft weights{model}", taken, lines, "draft")
+        return Item(f"draft weights{model}", taken, lines, "draft-weights")
     return Item(f"weights{model}", taken, lines, "weights")
 
 
@@ -98,7 +98,7 @@ def _rest(rest: Interval, lines: tuple[int, ...]) -> Item | None:
         return None
     if rest.holds(0.0):
         return Item(ROUNDING, rest, (), "rounding")
-    return Item(UNACCOUNTED if rest.value > 0 else RETURNED, rest, lines, "unaccounted")
+    return Item(UNACCOUNTED if rest.value > 0 else RETURNED, rest, lines, "rest")
 
 
 def build_ledger(rank: RankReadings, unprinted: Mapping[str, Interval]) -> Ledger | None:
@@ -122,14 +122,20 @@ def build_ledger(rank: RankReadings, unprinted: Mapping[str, Interval]) -> Ledge
             pending.pooled = True
             continue
         free = record.fields.get("avail_gib")
-        if not isinstance(free, Interval):
+        if record.kind not in FREE_KINDS or not isinstance(free, Interval):
             continue
         taken, lines = last - free, (last_line, record.line)
-        items += _between(record, taken, lines, pending, loads, unprinted if target.pool_end and
-                          target.pool_end.line == record.line else {})
+        items += _between(
+            record,
+            taken,
+            lines,
+            pending,
+            loads,
+            unprinted if target.pool_end and target.pool_end.line == record.line else {},
+        )
         pending = _Open()
         last, last_line = free, record.line
-    items.append(Item(FREE, last, (last_line,), "free"))
+    items.append(Item(FREE, last, (last_line,), "left"))
     return Ledger(rank, target.before_load.gib, target.before_load.line, _merge_rounding(items))
 
 
@@ -146,12 +152,12 @@ def _between(
         return [_weights_item(loads.get(record.line), taken, lines)]
     if record.kind == "capture_end" and not pending.pooled:
         name = str(record.fields.get("what", "graphs"))
-        return [Item(name, taken, lines, "draft" if is_draft_graph(name) else "graphs")]
+        return [Item(name, taken, lines, "draft-graphs" if is_draft_graph(name) else "graphs")]
     items = list(pending.items)
     rest = taken - sum((item.gib for item in items), Interval.exact(0.0))
     for name, size in unprinted.items():
         if size.value >= 0.005 and size.low <= rest.high:
-            items.append(Item(name, size, (), "computed", "computed, no line prints it", computed=True))
+            items.append(Item(name, size, (), "other", "computed, no line prints it", computed=True))
             rest = rest - size
     if (unknown := _rest(rest, lines)) is not None:
         items.append(unknown)
@@ -164,5 +170,5 @@ def _merge_rounding(items: list[Item]) -> tuple[Item, ...]:
     kept = [item for item in items if item.kind != "rounding"]
     total = sum(rounding[1:], rounding[0]) if rounding else None
     if total is not None and abs(total.value) >= 1e-9:
-        kept.insert(len(kept) - 1, Item(ROUNDING, total, (), "rounding"))
+        kept.insert(len(kept) - 1, Item(ROUNDING, total, (), "rest"))
     return tuple(kept)

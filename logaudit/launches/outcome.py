@@ -1,0 +1,155 @@
+"""How one start ended: ready, initialised, crashed (why and where) or incomplete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logaudit.extract.extractor import Record
+from logaudit.launches.keys import key_of
+from logaudit.launches.model import Failure, FailureKind, Outcome, RankKey
+
+ROOTS: dict[str, FailureKind] = {
+    "err_not_enough_memory": "memory",
+    "err_unified_pool": "memory",
+    "err_unified_feasibility": "memory",
+    "oom_device": "memory",
+    "err_runtime_oom": "memory",
+    "mem_unbalanced": "unbalanced",
+    "err_host_memory": "host_memory",
+    "killed": "host_memory",
+    "shm_error": "not_memory",
+    "port_in_use": "not_memory",
+    "import_error": "not_memory",
+    "nccl_error": "not_memory",
+}
+"""Kinds that name a reason, and what kind of reason it is."""
+
+UNCLEAR: dict[str, FailureKind] = {
+    "err_capture_failed": "unknown",
+    "cuda_error": "unknown",
+    "watchdog_timeout": "unknown",
+    "python_exception": "unknown",
+    "load_incomplete": "unknown",
+    "fatal_signal": "unknown",
+}
+"""Kinds that say that something failed and leave open whether memory was the reason."""
+
+DEATHS = frozenset(
+    {"process_exception", "child_failed", "process_died", "init_failed", "watchdog_timeout", "killed", "fatal_signal"}
+)
+"""Kinds after which the server does not go on."""
+
+SYMPTOMS = frozenset({"nccl_error", "watchdog_timeout", "cuda_error"})
+"""Kinds that other ranks print because one died: a reason named elsewhere comes first."""
+
+ENDINGS = frozenset({"interrupted", "shutdown"})
+"""Somebody stopped it: no failure."""
+
+SIGKILL = 9
+
+
+def _death_kind(record: Record) -> FailureKind:
+    """A process killed by signal 9 is, as a rule, the work of a host-memory limit."""
+    code = record.fields.get("exit_code")
+    return "host_memory" if isinstance(code, int) and abs(code) in (SIGKILL, 128 + SIGKILL) else "unknown"
+
+
+def _phase(records: Sequence[Record], failure: Record, ready: bool) -> str:
+    """Where the start was when it failed: by what the failing rank had printed, else by the furthest rank."""
+    if failure.kind == "err_capture_failed":
+        return "capture"
+    key = key_of(failure)
+    before = [record for record in records if record.line < failure.line]
+    own = [record for record in before if key_of(record) == key] if key != RankKey() else []
+    kinds = {record.kind for record in (own or before)}
+    if ready or any(record.kind == "server_ready" for record in before):
+        return "serving"
+    if "scheduler_ready" in kinds:
+        return "warmup"
+    steps = (
+        ("capture", {"capture_begin"}),
+        ("pools", {"memory_pool_end"}),
+        ("sizing", {"load_weight_end"}),
+        ("load", {"load_weight_begin"}),
+        ("distributed", {"dist_init_begin", "dist_init_end", "parallel_init_end", "mem_baseline"}),
+    )
+    for phase, marks in steps:
+        if kinds & marks:
+            return "capture" if phase == "pools" and failure.kind == "oom_device" else phase
+    return "launch"
+
+
+def _reason(candidates: Sequence[Record]) -> tuple[Record, FailureKind]:
+    """The record that names the reason: the first that speaks of memory or another known cause.
+
+    Symptoms (a broken collective, a watchdog) count only when nothing else is named, since every other rank
+    prints them when one dies.
+    """
+    named = [record for record in candidates if record.kind in ROOTS and record.kind not in SYMPTOMS]
+    if named:
+        return named[0], ROOTS[named[0].kind]
+    for record in candidates:
+        if record.kind in SYMPTOMS:
+            return record, ROOTS.get(record.kind, UNCLEAR.get(record.kind, "unknown"))
+    for record in candidates:
+        if record.kind in UNCLEAR:
+            return record, UNCLEAR[record.kind]
+    killed = [record for record in candidates if _death_kind(record) != "unknown"]
+    chosen = killed[0] if killed else candidates[0]
+    return chosen, _death_kind(chosen)
+
+
+def outcome_of(records: Sequence[Record]) -> tuple[Outcome, Failure | None]:
+    """Outcome and failure of one start, from its records in order.
+
+    Before the server is ready a traceback that nothing follows ends the start; once it is ready only the death of
+    a process does, because requests may fail with tracebacks of their own.
+    """
+    ready_line = next((r.line for r in records if r.kind == "server_ready"), None)
+    scheduled = [r.line for r in records if r.kind in {"scheduler_ready", "bare_max_total_num_tokens"}]
+    deaths = [r for r in records if r.kind in DEATHS]
+    reasons = [r for r in records if r.kind in ROOTS or r.kind in UNCLEAR or r.kind in DEATHS]
+    progress = ready_line if ready_line is not None else max(scheduled, default=0)
+    late_deaths = [r for r in deaths if r.line > progress]
+    late = [r for r in reasons if r.line > progress]
+    if late_deaths:
+        since = progress if ready_line is None else _window_start(late, late_deaths[0])
+        crash = [r for r in late if r.line >= since]
+    elif ready_line is None:
+        crash = [r for r in late if not _goes_on(records, r)]
+    else:
+        crash = []
+    if crash:
+        record, kind = _reason(crash)
+        text = record.text if len(record.text) <= MAX_TEXT else record.text[:MAX_TEXT] + "…"
+        rank = key_of(record)
+        phase = _phase(records, record, ready_line is not None)
+        return "crashed", Failure(kind, phase, text, record.line, None if rank == RankKey() else rank)
+    if ready_line is not None:
+        return "ready", None
+    return ("initialised", None) if scheduled else ("incomplete", None)
+
+
+MAX_TEXT = 2000
+"""Longest failure text that is kept, in characters."""
+
+NEAR_LINES = 4000
+"""How far before the death of a serving process its reason is looked for, in lines."""
+
+
+def _window_start(late: Sequence[Record], death: Record) -> int:
+    """The first line that can hold the reason of a death while serving."""
+    near = [record.line for record in late if death.line - NEAR_LINES <= record.line <= death.line]
+    return min(near, default=death.line)
+
+
+PROGRESS = frozenset({"load_weight_end", "memory_pool_end", "capture_end", "scheduler_ready", "kv_cache_allocated"})
+
+
+def _goes_on(records: Sequence[Record], failure: Record) -> bool:
+    """Whether the rank (or, where the line names none, any rank) makes progress after a failure: then it was none."""
+    key = key_of(failure)
+    return any(
+        record.line > failure.line and record.kind in PROGRESS and (key == RankKey() or key_of(record) == key)
+        for record in records
+    )
