@@ -39,7 +39,7 @@ class Row:
     """One row of a table; the first cell is its heading."""
 
     cells: tuple[Cell, ...]
-    kind: Literal["", "first", "total", "mark"] = ""
+    kind: Literal["", "start", "total", "mark"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
                 Cell(words(gib(before_load(launch, row)))),
                 Cell(links.lines(row.before_evidence)),
             ),
-            "first",
+            "start",
         )
     ]
     for index, item in enumerate(row.items):

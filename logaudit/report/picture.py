@@ -45,7 +45,7 @@ def memory_picture(launch: LaunchDoc, row: LedgerRow, name: str, *, small: bool 
     if naive:
         pieces.append(_dashed(naive[0], naive[1], top=(_TOP if reserve else 4), bottom=height))
         height += 20
-        described += f"; {naive[1]}"
+        described += f"; {naive[1][0]}"
     pieces.append(_axis(total, height))
     height += 20
     svg = _svg(name, title, described + ".", height, "".join(pieces), "bar small" if small else "bar")
@@ -84,8 +84,8 @@ def _reserve(launch: LaunchDoc, total: float) -> float | None:
     return None
 
 
-def _naive(launch: LaunchDoc, placed: list[_Placed], total: float) -> tuple[float, str] | None:
-    """Where the KV cache would end by the first naive sum (percent), and the words for it."""
+def _naive(launch: LaunchDoc, placed: list[_Placed], total: float) -> tuple[float, list[str]] | None:
+    """Where the KV cache would end by the first naive sum (percent), and the words for it, from long to short."""
     cache = next((one for one in placed if one.part.css == "kv"), None)
     if not launch.naive or cache is None:
         return None
@@ -94,7 +94,12 @@ def _naive(launch: LaunchDoc, placed: list[_Placed], total: float) -> tuple[floa
     if end <= cache.start:
         return None
     belief = clip(one_line(first.belief).replace("`", ""), 60)
-    return min(end, 100.0), f"{belief}: the cache would be {gib(first.gib)} GiB and end here"
+    size = f"{gib(first.gib)} GiB"
+    return min(end, 100.0), [
+        f"{belief}: the cache would be {size} and end here",
+        f"{belief}: {size}",
+        f"expected: {size}",
+    ]
 
 
 def _bar(placed: list[_Placed], *, top: float, height: float) -> str:
@@ -112,22 +117,21 @@ def _bar(placed: list[_Placed], *, top: float, height: float) -> str:
 
 
 def _labels(one: _Placed, label: str, place: str, y: float) -> list[str]:
-    """The long label where the picture is wide enough for it, the short one or the letter where it is not."""
-    share = one.width / 100
-    choices = [
-        (f"{one.part.letter} · {label}", "long"),
-        (f"{one.part.letter} {gib(one.part.gib)}", "mid"),
-        (one.part.letter, "letter"),
-    ]
-    out = []
+    choices = [f"{one.part.letter} · {label}", f"{one.part.letter} {gib(one.part.gib)}", one.part.letter]
+    return _fitting(choices, one.width / 100, "label", f'{place} y="{y:.1f}"')
+
+
+def _fitting(choices: list[str], share: float, css: str, place: str) -> list[str]:
+    """The first of the texts that fits into `share` of the picture, for each width that the style sheet knows."""
+    out: list[str] = []
     upper = 0
-    for text, kind in choices:
+    for text in choices:
         needed = (len(text) * _CHARACTER_PX + 8) / share if share else float("inf")
         step = next((step for step in _STEPS_PX if step >= needed), None)
-        if step is None:
+        if step is None or step == upper:
             continue
-        classes = f"label {kind} from-{step}" + (f" below-{upper}" if upper else "")
-        out.append(f'<text class="{classes}" {place} y="{y:.1f}">{escape(text)}</text>')
+        classes = f"{css} from-{step}" + (f" below-{upper}" if upper else "")
+        out.append(f'<text class="{classes}" {place}>{escape(text)}</text>')
         if step == _STEPS_PX[0]:
             break
         upper = step
@@ -146,12 +150,11 @@ def _bracket(reserve: float, total: float) -> str:
     )
 
 
-def _dashed(at: float, text: str, *, top: float, bottom: float) -> str:
-    anchor = "end" if at > 50 else "start"
-    return (
-        f'<line class="naive" x1="{at:.3f}%" y1="{top - 6}" x2="{at:.3f}%" y2="{bottom + 4}"/>'
-        f'<text class="note naive-note" x="{at:.3f}%" y="{bottom + 14}" text-anchor="{anchor}">{escape(text)}</text>'
-    )
+def _dashed(at: float, texts: list[str], *, top: float, bottom: float) -> str:
+    anchor, room = ("end", at) if at > 50 else ("start", 100 - at)
+    place = f'x="{at:.3f}%" y="{bottom + 14}" text-anchor="{anchor}"'
+    line = f'<line class="naive" x1="{at:.3f}%" y1="{top - 6}" x2="{at:.3f}%" y2="{bottom + 4}"/>'
+    return line + "".join(_fitting(texts, room / 100, "note naive-note", place))
 
 
 def _axis(total: float, y: float) -> str:
@@ -197,7 +200,7 @@ def timeline_picture(launch: LaunchDoc, name: str) -> Figure | None:
             need = next((px for px in _STEPS_PX if px >= 44 * len(steps)), _STEPS_PX[-1])
             above = y - 4 if y > 24 else y + 14
             out.append(
-                f'<text class="label mid from-{need}" x="{left + width / 2:.3f}%" y="{above:.1f}" '
+                f'<text class="label from-{need}" x="{left + width / 2:.3f}%" y="{above:.1f}" '
                 f'text-anchor="middle">{gib(step.free_gib)}</text>'
             )
     described = "; ".join(f"{clip(one_line(step.what), 60)}: {gib(step.free_gib)} GiB free" for step in steps)

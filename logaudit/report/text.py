@@ -291,7 +291,7 @@ def _table(table: Table, *, wide: bool = False) -> RenderableType:
                 text.append(" " if text.plain else "")
                 text.append_text(Text(plain(cell.small), "dim"))
             cells.append(text)
-        grid.add_row(*cells, style="bold" if row.kind in ("total", "first") else None)
+        grid.add_row(*cells, style="bold" if row.kind in ("total", "start") else None)
     return grid
 
 

@@ -15,7 +15,7 @@ from logaudit.report.blocks import (
 )
 from logaudit.report.document import Bounds, Document, LaunchDoc, NaiveSum, Option
 from logaudit.report.figures import count, gib, moment, range_of, release, size
-from logaudit.report.inline import Inline, clip, code, join, one_line, prose, words
+from logaudit.report.inline import Inline, Span, clip, code, join, one_line, prose, words
 from logaudit.report.ledger_view import ledger_table
 from logaudit.report.links import Links
 from logaudit.report.picture import memory_picture
@@ -161,11 +161,10 @@ def options_table(options: list[Option]) -> Table:
     """What would let the cache hold more or less."""
     rows = []
     for option in options:
-        change = join((prose(option.change), code(option.flag) if option.flag not in option.change else ()), " ")
         rows.append(
             Row(
                 (
-                    Cell(change),
+                    Cell(prose(option.change), small=code(option.flag)),
                     Cell(words(count(option.tokens.value) if option.tokens else "–"), small=_small(option.tokens)),
                     Cell(words(gib(option.headroom_gib.value) if option.headroom_gib else "–")),
                     Cell(prose(option.risk or option.why), small=prose(option.why) if option.risk else ()),
@@ -175,7 +174,7 @@ def options_table(options: list[Option]) -> Table:
     columns = (
         Column("To change the capacity"),
         Column("tokens", numeric=True),
-        Column("GiB left at the end", numeric=True),
+        Column("GiB left", numeric=True),
         Column("mind"),
     )
     return Table("What would change the capacity", columns, tuple(rows), "options")
@@ -206,7 +205,10 @@ def overview(document: Document) -> Table:
         rows.append(
             Row(
                 (
-                    Cell(words(f"Start {launch.index}"), small=words(_where(document, launch))),
+                    Cell(
+                        (Span("line", f"Start {launch.index}", f"start-{launch.index}"),),
+                        small=words(_where(document, launch)),
+                    ),
                     Cell(words(_ending(launch))),
                     Cell(words(count(tokens) if tokens is not None else "–")),
                     Cell(words(status)),
