@@ -1,0 +1,32 @@
+"""The commands by name: where each lives and what it does, without importing any of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command, loaded when it is called."""
+
+    target: str
+    """`module:function`; the function takes typer parameters and returns the exit code."""
+    summary: str
+    """One line for `logaudit --help`."""
+
+    def load(self) -> Callable[..., int]:
+        """The function itself."""
+        module, _, name = self.target.partition(":")
+        found: Any = getattr(importlib.import_module(module), name)
+        return found  # type: ignore[no-any-return]
+
+
+COMMANDS: Mapping[str, Command] = {
+    "report": Command("logaudit.cli.report:report", "explain where the GPU memory of a start went (`logaudit LOG` for short)"),
+    "frame": Command("logaudit.cli.frame:frame", "the figures as a table: CSV, JSON or Parquet"),
+    "kinds": Command("logaudit.cli.kinds:kinds", "the kinds of log lines that are understood"),
+    "schema": Command("logaudit.cli.schema:schema", "the JSON Schema of the report's JSON form"),
+}
