@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from logaudit.extract.extractor import Record
 from logaudit.launches.keys import key_of
@@ -13,7 +14,7 @@ from logaudit.launches.outcome import DEATHS, outcome_of
 from logaudit.launches.ranks import gib, read_ranks, spread_unnamed, whole
 from logaudit.launches.segment import Segment, segments
 
-__all__ = ["read_launches"]
+__all__ = ["join_nodes", "read_launches"]
 
 LAUNCHER_KINDS = frozenset(
     {
@@ -35,12 +36,10 @@ TRAFFIC_KEPT = 400
 """How many of the last traffic records of a launch are kept."""
 
 
-def read_launches(
-    records: Iterable[Record], *, source: int = 0, wrappers: Sequence[str] = (), first_index: int = 0
-) -> tuple[Launch, ...]:
-    """The launches of one source, in order of their first lines, numbered from `first_index`.
+def read_launches(records: Iterable[Record], *, source: int = 0, wrappers: Sequence[str] = ()) -> tuple[Launch, ...]:
+    """The launches of one source, in order of their first lines, not yet joined over nodes nor numbered (`join_nodes`).
 
-    Records of several streams (containers, pods) are kept apart; the nodes of one server are joined again.
+    Records of several streams (containers, pods) and of the two sides of a disaggregated server are kept apart.
     """
     families: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -53,7 +52,7 @@ def read_launches(
         for segment in segments(_in_order(family), DEATHS, LAUNCHER_KINDS)
         if _is_launch(segment)
     ]
-    return join_nodes(sorted(found, key=lambda launch: launch.first_line), first_index)
+    return tuple(sorted(found, key=lambda launch: launch.first_line))
 
 
 def _is_launch(segment: Segment) -> bool:
@@ -69,7 +68,7 @@ def _in_order(records: Sequence[Record]) -> list[Record]:
     """Records in order of time where every one carries a time and lines stand out of order, else as given."""
     times = [record.time for record in records]
     known = [time for time in times if time is not None]
-    if all(a <= b for a, b in zip(known, known[1:], strict=False)):
+    if all(a <= b for a, b in pairwise(known)):
         return list(records)
     filled: list[datetime] = []
     last = known[0]
@@ -144,5 +143,6 @@ def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
         schedulers=_schedulers(records),
         wrappers=wrappers,
         traffic=tuple([record for record in records if record.kind in TRAFFIC_KINDS][-TRAFFIC_KEPT:]),
+        parsed=parsed,
         notes=notes,
     )

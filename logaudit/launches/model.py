@@ -9,6 +9,7 @@ from typing import Literal
 
 from logaudit.extract.extractor import Record
 from logaudit.interval import Interval
+from logaudit.sglang.server_args import ParsedArgs
 
 Worker = Literal["target", "draft"]
 Outcome = Literal["ready", "initialised", "crashed", "incomplete"]
@@ -151,5 +152,7 @@ class Launch:
     wrappers: tuple[str, ...] = ()
     traffic: tuple[Record, ...] = ()
     """The last batch lines before a failure or the end."""
+    parsed: ParsedArgs | None = None
+    """The dump as parsed, for the version bracket."""
     notes: tuple[str, ...] = field(default=())
     """What was assumed in grouping the lines, for the report's `how this was read`."""

@@ -1,0 +1,167 @@
+"""The main job: logs in, document out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from logaudit import __version__
+from logaudit.extract import Unrecognised, anchors, extract_all
+from logaudit.extract.extractor import Record
+from logaudit.frame import rank_frame
+from logaudit.launches import join_nodes, read_launches
+from logaudit.launches.model import Launch
+from logaudit.reconcile.case import Case
+from logaudit.reconcile.inputs import Given, plain_rows
+from logaudit.reconcile.reconcile import reconcile
+from logaudit.report import document as doc
+from logaudit.report.build import launch_document
+from logaudit.report.redact import Redactor
+from logaudit.scan.reader import ScanStats, read_lines
+from logaudit.scan.unwrap import unwrap
+from logaudit.sglang.model_config import ModelConfig
+from logaudit.sglang.model_config import load as load_config
+from logaudit.sglang.versions import bracket
+from logaudit.sources import Source, open_sources
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSource:
+    """One source read: its records, what was not understood, and how it was read."""
+
+    name: str
+    records: tuple[Record, ...]
+    unrecognised: tuple[Unrecognised, ...]
+    wrappers: tuple[str, ...]
+    stats: ScanStats
+
+
+def read_source(source: Source) -> ReadSource:
+    """Every record of one source; raises SourceError when it cannot be read."""
+    scanned = read_lines(source, tuple(anchor.encode() for anchor in anchors()))
+    unwrapped = unwrap(scanned.lines)
+    records: list[Record] = []
+    unknown: list[Unrecognised] = []
+    for found in extract_all(unwrapped.lines):
+        if isinstance(found, Record):
+            records.append(found)
+        elif len(unknown) < MAX_UNRECOGNISED:
+            unknown.append(found)
+    return ReadSource(source.name, tuple(records), tuple(unknown), tuple(unwrapped.wrappers), scanned.stats)
+
+
+MAX_UNRECOGNISED = 1000
+"""How many unrecognised lines of one source are kept."""
+
+
+def launches_of(sources: Sequence[ReadSource]) -> tuple[Launch, ...]:
+    """The launches of all sources, nodes of one server joined, numbered."""
+    found = [
+        launch
+        for index, source in enumerate(sources)
+        for launch in read_launches(source.records, source=index, wrappers=source.wrappers)
+    ]
+    return join_nodes(found)
+
+
+def found_config(launch: Launch) -> ModelConfig | None:
+    """The model's own config, when `model_path` in the log is a folder on this machine."""
+    path = launch.args.get("model_path")
+    if not isinstance(path, str) or not Path(path).is_absolute():
+        return None
+    try:
+        file = Path(path) / "config.json"
+        return load_config(file) if file.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def cases_of(launches: Sequence[Launch], given: Given) -> tuple[Case, ...]:
+    """Each launch held against the formula."""
+    frame = rank_frame(launches)
+    cases: list[Case] = []
+    for launch in launches:
+        rows = plain_rows(frame[frame["launch"] == launch.index])
+        own = given
+        if given.config is None and (config := found_config(launch)) is not None:
+            own = replace(given, config=config, config_origin="found")
+        case = reconcile(launch, rows, bracket(launch.parsed, launch.records), own)
+        good = [c for c in cases if c.launch.outcome in ("ready", "initialised") and c.launch.source == launch.source]
+        cases.append(replace(case, previous=good[-1] if good else None))
+    return tuple(cases)
+
+
+def _source_info(source: ReadSource) -> doc.SourceInfo:
+    return doc.SourceInfo(
+        name=source.name,
+        bytes=source.stats.bytes,
+        lines=source.stats.lines,
+        encoding=source.stats.encoding,
+        wrappers=list(source.wrappers),
+    )
+
+
+def _unrecognised(sources: Sequence[ReadSource], launches: Sequence[Launch]) -> dict[int, list[doc.Unrecognised]]:
+    """Unrecognised lines by launch: those between its first line and the next launch's; the first takes what precedes it."""
+    out: dict[int, list[doc.Unrecognised]] = {launch.index: [] for launch in launches}
+    for index, source in enumerate(sources):
+        own = sorted((x for x in launches if x.source == index), key=lambda launch: launch.first_line)
+        for unknown in source.unrecognised:
+            before = [launch for launch in own if launch.first_line <= unknown.line]
+            owner = before[-1] if before else (own[0] if own else None)
+            if owner is not None:
+                out[owner.index].append(doc.Unrecognised(unknown.line, unknown.text[:2000], unknown.similar_kind))
+    return out
+
+
+def document_of(sources: Sequence[ReadSource], given: Given, redactor: Redactor | None = None) -> doc.Document:
+    """The document of sources already read; every text in it has been through the redactor."""
+    launches = launches_of(sources)
+    unknown = _unrecognised(sources, launches)
+    documents = []
+    for case in cases_of(launches, given):
+        found = launch_document(case, unknown[case.launch.index])
+        documents.append(found)
+    whole = doc.Document(
+        schema_version=doc.SCHEMA_VERSION,
+        logaudit_version=__version__,
+        sources=[_source_info(source) for source in sources],
+        launches=documents,
+    )
+    return (redactor or Redactor()).document(whole)
+
+
+def given_of(
+    *,
+    model_config: str | Path | None = None,
+    draft_model_config: str | Path | None = None,
+    gpu_memory_gib: float | None = None,
+) -> Given:
+    """What the user gave beside the log, read; raises ConfigError."""
+    return Given(
+        config=None if model_config is None else load_config(model_config),
+        config_origin=None if model_config is None else "given",
+        draft_config=None if draft_model_config is None else load_config(draft_model_config),
+        gpu_memory_gib=gpu_memory_gib,
+    )
+
+
+def audit(
+    sources: Sequence[str | Source],
+    *,
+    model_config: str | Path | None = None,
+    draft_model_config: str | Path | None = None,
+    gpu_memory_gib: float | None = None,
+    redactor: Redactor | None = None,
+) -> doc.Document:
+    """Read logs and explain them: paths, directories, globs, `-`, or sources, as one document.
+
+    `model_config` is a Hugging Face config.json or its folder, `gpu_memory_gib` the card's memory in GiB. Raises
+    SourceError for a log that cannot be read and ConfigError for a config that cannot be used.
+    """
+    given = given_of(model_config=model_config, draft_model_config=draft_model_config, gpu_memory_gib=gpu_memory_gib)
+    opened: list[Source] = []
+    for source in sources:
+        opened += open_sources([source]) if isinstance(source, str) else [source]
+    return document_of([read_source(source) for source in opened], given, redactor)

@@ -1,0 +1,64 @@
+"""Puts findings into words: each rule's numbers through its own template."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from logaudit.reconcile.case import Case, Found
+from logaudit.reconcile.findings import all_findings
+from logaudit.report.document import Finding
+from logaudit.report.environment import template_folder
+
+SEVERITIES = ("critical", "warning", "notice", "info")
+
+
+def _tokens(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _gib(value: float) -> str:
+    return f"{value:.2f}"
+
+
+@cache
+def _environment() -> Environment:
+    """Plain text: each face escapes the words when it shows them."""
+    made = Environment(  # noqa: S701
+        loader=FileSystemLoader(template_folder() / "findings"),
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["tokens"] = _tokens
+    made.filters["gib"] = _gib
+    return made
+
+
+@cache
+def _template(code: str) -> Template:
+    return _environment().get_template(f"{code}.md.j2")
+
+
+def _block(found: Found, name: str) -> str:
+    template = _template(found.code)
+    text = "".join(template.blocks[name](template.new_context(dict(found.numbers))))
+    return " ".join(text.split())
+
+
+def words_of(case: Case) -> list[Finding]:
+    """The findings of one start, worst first."""
+    findings = [
+        Finding(
+            code=found.code,
+            severity=found.severity,
+            title=_block(found, "title"),
+            detail=_block(found, "detail"),
+            evidence=list(found.evidence),
+            action=_block(found, "action"),
+        )
+        for found in all_findings(case)
+    ]
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

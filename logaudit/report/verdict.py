@@ -1,0 +1,158 @@
+"""The first words of the report: whether it started, what the cache got and why, in sentences for a tired reader."""
+
+from __future__ import annotations
+
+from logaudit.interval import Interval
+from logaudit.reconcile.case import Case
+
+OUTCOME_WORDS = {
+    "ready": "Ready",
+    "initialised": "Initialised (the ready line was not seen)",
+    "incomplete": "The log is incomplete",
+}
+
+FAILURE_WORDS = {
+    "memory": "GPU memory was the reason",
+    "host_memory": "host memory was the reason",
+    "unbalanced": "the GPUs' free memory was unbalanced",
+    "not_memory": "memory was not the reason",
+    "unknown": "the log does not say whether memory was the reason",
+}
+
+PHASE_WORDS = {
+    "launch": "before the first process started",
+    "distributed": "while the processes joined",
+    "load": "while loading the weights",
+    "sizing": "while sizing the KV cache",
+    "pools": "after the pools were allocated",
+    "capture": "while capturing graphs",
+    "warmup": "after initialisation, before it was ready",
+    "serving": "while serving",
+}
+
+
+def _tokens(count: float) -> str:
+    return f"{count:,.0f}"
+
+
+def _gib(value: Interval | float) -> str:
+    number = value.value if isinstance(value, Interval) else value
+    return f"{number:.2f} GiB"
+
+
+def _releases(case: Case) -> str:
+    low, high = case.bracket.low, case.bracket.high
+    if low is None or high is None:
+        return "SGLang"
+    return f"SGLang {low}" if low == high else f"SGLang {low} to {high}"
+
+
+def title(case: Case) -> str:
+    """One line: outcome, and whether the cache is as large as it should be."""
+    launch, status = case.launch, case.comparison.status
+    if launch.failure is not None and launch.outcome == "crashed":
+        reason = FAILURE_WORDS[launch.failure.kind]
+        phase = PHASE_WORDS.get(launch.failure.phase, f"in phase {launch.failure.phase}")
+        return f"Crashed {phase}: {reason}."
+    outcome = OUTCOME_WORDS.get(launch.outcome, launch.outcome.capitalize())
+    if status == "explained" and case.comparison.actual_tokens is not None:
+        if any(cause.code == "user_cap" for cause in case.causes):
+            return f"{outcome}. The KV cache is as large as --max-total-tokens lets it be."
+        return f"{outcome}. The KV cache is exactly as large as SGLang's formula makes it."
+    if status == "explained_with_residual":
+        gap = case.comparison.gap_gib
+        size = "" if gap is None else f" but for {_gib(abs(gap.value))}"
+        return f"{outcome}. The KV cache is as large as SGLang's formula makes it{size}."
+    if status == "unexplained":
+        return f"{outcome}. The KV cache is not as large as SGLang's formula makes it."
+    if case.comparison.actual_tokens is None:
+        return f"{outcome}. The log holds no KV cache size."
+    return f"{outcome}. The KV cache cannot be checked against SGLang's formula."
+
+
+def _capacity(case: Case) -> str | None:
+    actual, row = case.comparison.actual_tokens, case.row
+    if actual is None:
+        return None
+    size = "" if case.kv_gib is None else f" ({_gib(case.kv_gib)})"
+    tokens = row["kv_tokens"] if row is not None and row["kv_tokens"] is not None else actual
+    swa = None if row is None else row["swa_tokens"]
+    window = "" if swa is None else f" for full attention and {_tokens(swa)} for the sliding window"
+    if tokens != actual and swa is None:
+        return f"max_total_num_tokens is {_tokens(actual)}; each GPU's pool holds {_tokens(tokens)} tokens{size}."
+    return f"Each GPU holds {_tokens(tokens)} tokens{window}{size}."
+
+
+def _budget(case: Case) -> str | None:
+    row, fraction, expectation = case.row, case.fraction, case.expectation
+    if row is None or fraction is None or row["before_load_gib"] is None or row["sizing_gib"] is None:
+        return None
+    share = 1 - fraction.interval.value
+    readings = [] if case.inputs is None else case.inputs.readings
+    befores = [reading.before_load for reading in readings if reading.before_load is not None]
+    afters = [reading.after_load for reading in readings if reading.after_load is not None]
+    before = Interval.minimum(*befores).value if befores else row["before_load_gib"]
+    after = Interval.minimum(*afters).value if afters else row["sizing_gib"]
+    reserve = before * share
+    text = (
+        f"{_releases(case)} keeps {share * 100:.3g} % of the memory that was free before loading, "
+        f"{before:.2f} GiB, out of the cache: {reserve:.2f} GiB. "
+        f"{after:.2f} GiB free after the weights minus that reserve leaves {after - reserve:.2f} GiB"
+    )
+    if expectation is None or expectation.bytes_per_token is None:
+        return text + "."
+    budget, per_token = expectation.kv_budget_gib, expectation.bytes_per_token.value
+    shown = f"{per_token:,.0f}" if expectation.bytes_per_token.width < 1 else f"about {per_token:,.0f}"
+    if budget is not None and abs(budget.value - (after - reserve)) >= 0.01:
+        return f"{text}, of which the KV cache gets {_gib(budget)} at {shown} bytes a token."
+    return f"{text}, at {shown} bytes a token."
+
+
+CONSUMERS = {
+    "graphs": "CUDA graphs",
+    "draft-weights": "the draft model",
+    "draft-kv": "its KV cache",
+    "draft-graphs": "its graphs",
+    "other": "tables that no line prints",
+}
+
+
+def _reserve_use(case: Case) -> str | None:
+    if not case.ledgers or case.launch.outcome == "crashed":
+        return None
+    ledger = case.ledgers[0]
+    free = ledger.free
+    present = [name for kind, name in CONSUMERS.items() if any(item.kind == kind for item in ledger.items)]
+    taken = ledger.total(*CONSUMERS)
+    if free is None or not present:
+        return None
+    names = present[0] if len(present) == 1 else f"{', '.join(present[:-1])} and {present[-1]}"
+    return (
+        f"The reserve is not idle: {names} took {taken.value:.2f} GiB, {free.value:.2f} GiB are left for activations."
+    )
+
+
+def _why_not(case: Case) -> str | None:
+    comparison = case.comparison
+    if comparison.status == "not_checkable":
+        return f"Not checkable: missing {'; '.join(comparison.missing)}." if comparison.missing else None
+    if comparison.status in {"unexplained", "explained_with_residual"} and comparison.expected is not None:
+        low, high = comparison.expected.low, comparison.expected.high
+        gap = comparison.gap_tokens or 0
+        side = "more" if gap > 0 else "fewer"
+        size = "" if comparison.gap_gib is None else f" ({_gib(abs(comparison.gap_gib.value))})"
+        return f"The formula gives {_tokens(low)} to {_tokens(high)} tokens: {_tokens(abs(gap))} {side} were printed{size}."
+    return None
+
+
+def verdict(case: Case) -> list[str]:
+    """The title and the sentences of the first screen, plain text."""
+    sentences = [title(case)]
+    failure = case.launch.failure
+    if case.launch.outcome == "crashed" and failure is not None:
+        rank = "" if failure.rank is None or failure.rank.tp is None else f" on rank TP{failure.rank.tp}"
+        first = failure.text.splitlines()[0] if failure.text else ""
+        sentences.append(f"Line {failure.line}{rank}: {first}")
+    parts = (_capacity(case), _budget(case), _reserve_use(case), _why_not(case))
+    sentences += [part for part in parts if part is not None]
+    return sentences
