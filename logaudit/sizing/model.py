@@ -108,6 +108,14 @@ class SizingInputs:
     printed_mamba_slots: int | None = None
     device: str = "cuda"
     draft_kv_dtype: str | None = None
+    dsv4_bytes_per_token: Interval | None = None
+    """`bytes_per_full_token` of the DSV4 memory line, when printed."""
+    dsv4_fixed_gib: Interval | None = None
+    """The sum of that line's `…_fixed` figures."""
+    post_capture: bool = False
+    """Whether the log announces that the KV pool is sized again after graph capture."""
+    args_line: int | None = None
+    """Line of the server arguments, for the terms that rest on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +149,9 @@ class Expectation:
     """What was assumed, to be said in the report."""
     bytes_from_log: bool = False
     """True when bytes per token came from the printed pool, not from a model config."""
+    pool_bytes_per_token: Interval | None = None
+    """What the pool stores per token where the formula counts less (sparse attention with FP8 until 0.5.16)."""
+    draft_gib: Interval | None = None
+    """The draft's KV pool where the budget does not pay for it (until 0.5.13)."""
+    request_table_rows: Interval | None = None
+    """Rows of the request table before the padding row."""

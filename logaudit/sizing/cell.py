@@ -1,0 +1,160 @@
+"""Bytes that one token takes in the KV cache of one rank, from the model's shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from logaudit.sglang.model_config import ModelConfig
+from logaudit.sizing.arguments import Arguments
+from logaudit.sizing.kv_dtype import KvDtype
+from logaudit.sizing.parallel import Layout
+
+_OWN_VALUE_SIZE_SINCE = Version("0.5.7")
+_INDEXER_COUNTED_SINCE = Version("0.5.4")
+_SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
+_SHARED_INDEXER_LEFT_OUT_SINCE = Version("0.5.18")
+_CONTEXT_PARALLEL_COUNTED_SINCE = Version("0.5.18")
+_CONTEXT_PARALLEL_INDEXER_SINCE = Version("0.5.22")
+_FP8_BLOCK = 128
+_RAW_LATENT_BACKENDS = {"trtllm"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Bytes per token of some layers on one rank, with its parts for the report."""
+
+    bytes: int
+    text: str
+    source: str
+    indexer_bytes: int = 0
+    """The sparse-attention indexer's share."""
+    pool_bytes: int | None = None
+    """What the pool really stores per token where that is not what the formula counts."""
+
+
+def kv_heads_per_rank(total: int, layout: Layout, release: Version, *, draft: bool = False) -> int:
+    """KV heads on one rank: at least one, so ranks beyond the heads hold copies (ModelConfig.get_num_kv_heads)."""
+    dcp = 1 if draft or release < _CONTEXT_PARALLEL_COUNTED_SINCE else layout.dcp
+    return max(1, total // max(1, layout.attn_tp // dcp))
+
+
+def head_bytes(heads: int, key: int, value: int, dtype: KvDtype, release: Version) -> int:
+    """Bytes per token and layer of plain key and value heads; until 0.5.6 values are counted as wide as keys."""
+    width = key + (value if release >= _OWN_VALUE_SIZE_SINCE else key)
+    return heads * width * dtype.element_bytes
+
+
+def latent_dim(config: ModelConfig, dtype: KvDtype, args: Arguments, release: Version, *, device: str = "cuda") -> int:
+    """Elements of the latent vector that the formula counts per token and layer (calculate_mla_kv_cache_dim)."""
+    plain = config.kv_lora_rank + config.qk_rope_head_dim
+    if not config.is_dsa or release < _SCALED_LATENT_COUNTED_SINCE:
+        return plain
+    return stored_latent_dim(config, dtype, args, device=device)
+
+
+def stored_latent_dim(config: ModelConfig, dtype: KvDtype, args: Arguments, *, device: str = "cuda") -> int:
+    """Elements of the latent vector as a sparse-attention pool stores it: FP8 adds block scales, its rope is bf16."""
+    plain = config.kv_lora_rank + config.qk_rope_head_dim
+    if not (config.is_dsa and dtype.is_fp8 and "e4m3" in dtype.name):
+        return plain
+    backends = {args.text(f"{family}_{phase}_backend") for family in ("dsa", "nsa") for phase in ("prefill", "decode")}
+    if backends & _RAW_LATENT_BACKENDS or (device in {"hip", "npu"}):
+        return plain
+    chosen = {b for b in backends if b}
+    if chosen == {"tilelang"}:
+        return plain
+    return config.kv_lora_rank + config.kv_lora_rank // _FP8_BLOCK * 4 + config.qk_rope_head_dim * 2
+
+
+def indexer_bytes(config: ModelConfig, layers: Collection[int], release: Version, *, every_layer: bool = False) -> int:
+    """Bytes per token of the indexer's keys and scales over `layers`; from 0.5.18 only layers with an own indexer."""
+    size = config.index_head_dim or 0
+    each = -(-(size + size // _FP8_BLOCK * 4) // max(1, config.index_kpool))
+    if every_layer or release < _SHARED_INDEXER_LEFT_OUT_SINCE:
+        return each * len(layers)
+    return each * sum(layer not in config.index_skipped_layers for layer in layers)
+
+
+def kv_cell(
+    config: ModelConfig,
+    layers: Collection[int],
+    dtype: KvDtype,
+    layout: Layout,
+    args: Arguments,
+    release: Version,
+    *,
+    device: str = "cuda",
+) -> Cell:
+    """Bytes per token over `layers` on one rank, as the release's own formula counts them.
+
+    Source: profile_max_num_token (until 0.5.7), get_cell_size_per_token (0.5.8 to 0.5.10),
+    DefaultPoolConfigurator._compute_cell_size (from 0.5.11).
+    """
+    source = "profile_max_num_token" if release < Version("0.5.8") else "_compute_cell_size"
+    if config.mla:
+        return _latent_cell(config, layers, dtype, layout, args, release, device, source)
+    if config.minimax_sparse is not None and config.architecture.startswith("MiniMaxM3Sparse"):
+        return _minimax_sparse_cell(config, layers, dtype, layout, release, source)
+    count = len(layers)
+    heads = kv_heads_per_rank(config.num_kv_heads, layout, release)
+    value = config.v_head_dim if release >= _OWN_VALUE_SIZE_SINCE else config.head_dim
+    size = head_bytes(heads, config.head_dim, config.v_head_dim, dtype, release) * count
+    text = f"{heads} KV heads x ({config.head_dim} + {value}) x {count} layers x {dtype.element_bytes} B"
+    if dtype.scheme == "fp4":
+        size = size // 2 + heads * config.head_dim * count * 2 * dtype.element_bytes // 16
+        text = f"{heads} KV heads x 2 x {config.head_dim} x {count} layers x (1/2 + 1/16) B"
+    elif dtype.scheme == "mxfp8":
+        size += heads * (config.head_dim + config.v_head_dim) * count // 32
+        text += " + 1/32 for scales"
+    return Cell(size, f"{text} = {size}", source)
+
+
+def _latent_cell(
+    config: ModelConfig,
+    layers: Collection[int],
+    dtype: KvDtype,
+    layout: Layout,
+    args: Arguments,
+    release: Version,
+    device: str,
+    source: str,
+) -> Cell:
+    count = len(layers)
+    dim = latent_dim(config, dtype, args, release, device=device)
+    size = dim * count * dtype.element_bytes
+    text = f"{dim} x {count} layers x {dtype.element_bytes} B"
+    if dtype.scheme == "fp4":
+        scales = (config.kv_lora_rank + config.qk_rope_head_dim) // 16 * count * dtype.element_bytes
+        size = size // 2 + scales
+        text = f"{dim} x {count} layers / 2 + {scales} B of scales"
+    indexer = 0
+    pool = None
+    if config.is_dsa:
+        indexer = indexer_bytes(config, layers, release)
+        if layout.dcp > 1 and release >= _CONTEXT_PARALLEL_INDEXER_SINCE:
+            indexer *= layout.dcp
+        stored = stored_latent_dim(config, dtype, args, device=device) * count * dtype.element_bytes + indexer
+        if release >= _INDEXER_COUNTED_SINCE:
+            size += indexer
+            text += f" + {indexer} B of indexer keys"
+        pool = stored if stored != size else None
+    return Cell(size, f"({text}) = {size}", source, indexer, pool)
+
+
+def _minimax_sparse_cell(
+    config: ModelConfig, layers: Collection[int], dtype: KvDtype, layout: Layout, release: Version, source: str
+) -> Cell:
+    """MiniMax-M3: keys and values of all layers, and one index head for the sparse ones."""
+    sparse = config.minimax_sparse or {}
+    marks = list(sparse.get("sparse_attention_freq") or ())
+    no_value = list(sparse.get("sparse_disable_index_value") or ())
+    heads = kv_heads_per_rank(config.num_kv_heads, layout, release)
+    main = len(layers) * 2 * heads * config.head_dim * dtype.element_bytes
+    width = int(sparse.get("sparse_index_dim", 0))
+    chosen = [i for i in layers if i < len(marks) and marks[i] != 0]
+    keys_only = sum(i < len(no_value) and no_value[i] != 0 for i in chosen)
+    index = ((len(chosen) - keys_only) * 2 + keys_only) * width * (1 if dtype.element_bytes == 1 else 2)
+    return Cell(main + index, f"{main} + {index} B of index heads = {main + index}", source, index)

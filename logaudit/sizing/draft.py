@@ -1,0 +1,64 @@
+"""What the draft model's KV cache adds to the price of a token."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from packaging.version import Version
+
+from logaudit.sglang.model_config import ModelConfig
+from logaudit.sizing.arguments import Arguments, is_eagle_like, speculation
+from logaudit.sizing.cell import Cell, indexer_bytes
+from logaudit.sizing.model import Input, SizingInputs
+from logaudit.sizing.parallel import Layout
+
+COUNTED_SINCE = Version("0.5.14")
+SPLIT_POOL_COUNTED_SINCE = Version("0.5.15")
+_OWN_INDEXER_SINCE = Version("0.5.18")
+_ROUNDED_APART_SINCE = Version("0.5.22")
+_BUNDLED = ("NextN", "MTP")
+
+
+def counted_layers(inputs: SizingInputs, args: Arguments) -> tuple[int, Input] | None:
+    """Layers of the draft that the target's formula pays for, None when it pays for none.
+
+    From 0.5.14, for EAGLE-like algorithms, and only when `speculative_draft_model_path` is set after resolution
+    (ModelRunner, spec_aux_hidden_state). The count comes from the draft's config, else one layer is assumed.
+    """
+    if inputs.release < COUNTED_SINCE or not is_eagle_like(speculation(args)):
+        return None
+    path = args.text("speculative_draft_model_path")
+    if not path:
+        return None
+    if inputs.draft_config is not None:
+        layers = inputs.draft_config.draft_layers()
+        return layers, Input("draft layers", str(layers), "model_config")
+    bundled = path == args.text("model_path") or (inputs.draft_architecture or "").endswith(_BUNDLED)
+    if bundled and inputs.config is not None:
+        layers = inputs.config.num_nextn_predict_layers or 1
+        return layers, Input("draft layers", str(layers), "model_config")
+    return 1, Input("draft layers", "1", "assumed")
+
+
+def with_draft(
+    target: Cell, layers: int, config: ModelConfig, target_layers: Collection[int], layout: Layout, release: Version
+) -> Cell:
+    """The target's cell with the draft's layers priced like the target's (DefaultPoolConfigurator.__init__)."""
+    count = len(target_layers)
+    if layers <= 0 or count == 0:
+        return target
+    if config.is_dsa and release >= _OWN_INDEXER_SINCE:
+        dcp = layout.dcp if release >= _ROUNDED_APART_SINCE else 1
+        latent = int((target.bytes - target.indexer_bytes) * layers / count) * dcp
+        total = target.bytes + latent + indexer_bytes(config, range(layers), release, every_layer=True) * dcp
+    elif release >= _ROUNDED_APART_SINCE:
+        total = target.bytes + int(target.bytes * layers / count)
+    else:
+        total = int(target.bytes * (1 + layers / count))
+    return Cell(
+        total,
+        f"{target.bytes} + {layers} draft of {count} layers = {total}",
+        "DefaultPoolConfigurator, 0.5.14+",
+        target.indexer_bytes,
+        target.pool_bytes,
+    )

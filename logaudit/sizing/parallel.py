@@ -1,0 +1,76 @@
+"""How the ranks share the model: attention tensor parallelism, pipeline stages, replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packaging.version import Version
+
+from logaudit.sizing.arguments import Arguments
+
+_EVEN_REMAINDER_SINCE = Version("0.5.5")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Sizes of the parallel groups of one replica."""
+
+    tp: int
+    pp: int
+    dp: int
+    """Replicas (plain data parallelism) or attention data-parallel groups."""
+    dp_attention: bool
+    attn_dp: int
+    attn_cp: int
+    dcp: int
+
+    @property
+    def attn_tp(self) -> int:
+        """Ranks that share the KV heads: tp // attn_dp // attn_cp (compute_dp_attention_world_info)."""
+        return max(1, self.tp // self.attn_dp // self.attn_cp)
+
+    @property
+    def world(self) -> int:
+        """Ranks of one replica, over which the minimum of the readings is taken."""
+        return self.tp * self.pp
+
+    @property
+    def replicas(self) -> int:
+        """Independent copies of the model."""
+        return 1 if self.dp_attention else self.dp
+
+
+def layout(args: Arguments) -> Layout:
+    """The groups from the server arguments; from 0.5.22 the dump names attention data parallelism `attn_dp_size`."""
+    tp = args.whole("tp_size") or 1
+    pp = args.whole("pp_size") or 1
+    dp = args.whole("dp_size") or 1
+    attn_dp = (args.whole("attn_dp_size") if args.given("attn_dp_size") else None) or 1
+    attention = args.flag("enable_dp_attention")
+    if attention and attn_dp == 1:
+        attn_dp = dp
+    if attn_dp > 1:
+        attention, dp = True, attn_dp
+    return Layout(
+        tp=tp,
+        pp=pp,
+        dp=dp,
+        dp_attention=attention,
+        attn_dp=attn_dp,
+        attn_cp=(args.whole("attn_cp_size") if args.given("attn_cp_size") else None) or 1,
+        dcp=(args.whole("dcp_size") if args.given("dcp_size") else None) or 1,
+    )
+
+
+def stage_layers(layers: int, stages: int, release: Version) -> tuple[range, ...]:
+    """Layer ids of each pipeline stage (get_pp_indices).
+
+    Until 0.5.4 the last stage takes the whole remainder, afterwards the last stages take one layer more each. The
+    variable SGLANG_PP_LAYER_PARTITION, which no log shows, can choose another partition.
+    """
+    base, rest = divmod(layers, stages)
+    if release < _EVEN_REMAINDER_SINCE:
+        return tuple(range(i * base, (i + 1) * base if i < stages - 1 else layers) for i in range(stages))
+    sizes = [base + (1 if i >= stages - rest else 0) for i in range(stages)]
+    starts = [sum(sizes[:i]) for i in range(stages)]
+    return tuple(range(start, start + size) for start, size in zip(starts, sizes, strict=True))

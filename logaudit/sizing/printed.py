@@ -1,0 +1,75 @@
+"""Bytes per token and per state slot read off the pools that the log printed, where no model config is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from packaging.version import Version
+
+from logaudit.interval import GIB, Interval
+from logaudit.sizing.kv_dtype import KvDtype
+from logaudit.sizing.model import PrintedPool, SizingInputs
+
+_INDEXER_PRINTED_SINCE = Version("0.5.4")
+_SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
+_FP4_SCALES = 1.125
+_DSA_LATENT, _DSA_STORED, _DSA_INDEXER = 576, 656, 132
+
+
+def per_row(pool: PrintedPool, page_size: int) -> Interval | None:
+    """Bytes of one row: the printed size over its tokens and the padding page; None where either is not printed."""
+    if pool.gib is None or pool.tokens is None or pool.tokens <= 0:
+        return None
+    return pool.gib * float(GIB) / float(pool.tokens + page_size)
+
+
+def find(pools: Iterable[PrintedPool], names: Iterable[str], *, draft: bool = False) -> list[PrintedPool]:
+    """Printed pools of these names, in the order printed."""
+    wanted = set(names)
+    return [p for p in pools if p.name in wanted and p.draft is draft]
+
+
+def kv_names() -> tuple[str, ...]:
+    """Names of a pool that holds every KV layer."""
+    return ("kv", "full", "Full")
+
+
+def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool) -> tuple[float, str] | None:
+    """What the formula counts per byte that the pool prints, with the reason; None where that cannot be told.
+
+    Sparse attention with FP8 stores 656 + 132 bytes per layer and token while the formula counted 576 + 132 until
+    0.5.16; FP4 pools print their values without the scales that the formula counts.
+    """
+    if dtype is not None and dtype.scheme == "mxfp8":
+        return None
+    if dtype is not None and dtype.scheme == "fp4":
+        return _FP4_SCALES, "FP4 pools print no scales; the formula counts 1/16 of the values for them"
+    if not sparse:
+        return 1.0, ""
+    if dtype is None:
+        return None
+    if inputs.release < _INDEXER_PRINTED_SINCE:
+        return (1.0, "") if not dtype.is_fp8 else None
+    if dtype.is_fp8 and inputs.release < _SCALED_LATENT_COUNTED_SINCE:
+        counted, stored = _DSA_LATENT + _DSA_INDEXER, _DSA_STORED + _DSA_INDEXER
+        return counted / stored, f"the pool stores {stored} bytes per layer, the formula counts {counted}"
+    return 1.0, ""
+
+
+def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int) -> Interval | None:
+    """Bytes per token of the draft's layers as the formula prices them, from the printed draft pool.
+
+    The formula prices them like the target's layers, so the printed pool tells only where the target is a whole
+    multiple of it; None otherwise.
+    """
+    drafts = find(inputs.pools, ("kv", "full", "Full", "swa", "SWA"), draft=True)
+    if len(drafts) != 1:
+        return None
+    row = per_row(drafts[0], page_size)
+    if row is None or row.low <= 0:
+        return None
+    times = target / row
+    multiple = round(times.value)
+    if multiple < 1 or not times.holds(multiple) or times.width >= 1:
+        return None
+    return target / float(multiple)
