@@ -1,12 +1,36 @@
-"""Takes wrappers and prefixes off the lines of a log."""
+"""Takes wrappers and prefixes off the lines of a log and joins what was broken."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from logaudit.scan import prefix
-from logaudit.scan.line import Line, SourceLine
-from logaudit.scan.wrappers import colours, glued
+import regex
+
+from logaudit.scan import hardwrap, prefix, remarks
+from logaudit.scan.line import Line, RankTag, SourceLine
+from logaudit.scan.opened import join_opened
+from logaudit.scan.peel import Chain, Leaf, Peeler, clean
+
+BLOCK_LINES = 256
+"""How many lines are looked at together: as far as a wrapper can be learnt from lines that come later."""
+MAX_HELD = 6_000
+"""How many lines of one broken line are held back at most."""
+MAX_HELD_CHARS = 4_000_000
+
+_COMMAND = regex.compile(r"(?:--[a-z]|\bsglang\b|\bpython\d?\b)")
+
+
+@dataclass(slots=True)
+class Piece:
+    """A physical line, or several joined because a bracket or a quote stayed open."""
+
+    number: int
+    text: str
+    raw: str
+    gap: bool
+    spaced: bool
+    joined: bool = False
 
 
 class Unwrapper:
@@ -15,31 +39,237 @@ class Unwrapper:
     def __init__(self) -> None:
         self.wrappers: list[str] = []
         """Names of the wrappers taken off so far, in order of first appearance."""
+        self._block: list[Piece] = []
+        self._fresh = 0
+        self._chars = 0
+        self._number = 0
+        self._spaced = False
+        self._gap = False
+        self._blanks = 0
+        self._seen = 0
+        self._peeler = Peeler(self._name)
+        self._widths: dict[int, hardwrap.Width] = {}
+        self._hosts: dict[str, int] = {}
+        self._shown: set[str] = set()
 
     def feed(self, line: SourceLine) -> list[Line]:
         """Take one line; gives the logical lines that are complete by now."""
-        text = colours.strip(line.text)
-        if text != line.text:
-            self._name(colours.NAME)
-        parts = glued.split(text)
-        if len(parts) > 1:
-            self._name(glued.NAME)
-        lines = []
-        for part in parts:
-            if not part.strip():
-                continue
-            parsed = prefix.parse(part)
-            for rank in parsed.spread or (parsed.rank,):
-                lines.append(Line(line.number, parsed.text, line.text, parsed.time, rank))
-        return lines
+        gap = self._number != 0 and line.number != self._number + 1
+        self._number = line.number
+        self._gap = self._gap or gap
+        self._seen += 1
+        if not line.text or line.text.isspace():
+            self._blanks += 1
+            self._spaced = True
+            return []
+        self._block.append(Piece(line.number, line.text, line.text, self._gap, self._spaced))
+        self._gap = self._spaced = False
+        self._fresh += 1
+        self._chars += len(line.text)
+        if self._fresh >= BLOCK_LINES or self._chars > MAX_HELD_CHARS:
+            return self._run(last=False)
+        return []
 
     def flush(self) -> list[Line]:
         """Give what is still held back; the source may go on afterwards."""
-        return []
+        return self._run(last=True)
 
     def _name(self, name: str) -> None:
         if name not in self.wrappers:
             self.wrappers.append(name)
+
+    def _run(self, *, last: bool) -> list[Line]:
+        block, self._block = self._block, []
+        self._fresh = self._chars = 0
+        if not block:
+            return self._finish([[leaf] for leaf in self._peeler.closed()]) if last else []
+        whole = last or len(block) > MAX_HELD or sum(len(piece.text) for piece in block) > MAX_HELD_CHARS
+        pieces, keep = join_opened(block, whole)
+        open_pieces = block[keep:]
+        leaves = self._peel(pieces)
+        groups = self._join(leaves)
+        if last:
+            groups.extend([leaf] for leaf in self._peeler.closed())
+        elif not whole and not open_pieces and groups and (tail := self._held(groups[-1], block)):
+            groups.pop()
+            open_pieces = tail
+        self._block = open_pieces
+        return self._finish(groups)
+
+    @staticmethod
+    def _held(group: list[Leaf], block: list[Piece]) -> list[Piece]:
+        """The physical lines of the last logical line, which the next block may continue."""
+        first = group[0]
+        if not first.lengths:
+            return []
+        return [piece for piece in block if piece.number >= first.number]
+
+    def _peel(self, pieces: list[Piece]) -> list[Leaf]:
+        peeler = self._peeler
+        chains: list[Chain | None] = []
+        texts: list[str] = []
+        for piece in pieces:
+            text = clean(piece.text)
+            texts.append(text)
+            if prefix.is_bare(text):
+                chains.append(())
+                continue
+            chain = peeler.find(text)
+            chains.append(chain)
+            if chain:
+                peeler.chain = chain
+        following = _following(chains)
+        leaves: list[Leaf] = []
+        before: Chain = peeler.chain or () if not any(chains) else ()
+        if self._shown_chain is not None:
+            before = self._shown_chain
+        for index, piece in enumerate(pieces):
+            chain = chains[index]
+            if piece.gap:
+                leaves.extend(peeler.closed())
+            leaf = Leaf(piece.number, piece.text, piece.raw, gap=piece.gap, spaced=piece.spaced)
+            if chain is None:
+                chain = self._nearest(texts[index], before, following[index])
+            else:
+                before = chain
+            found = [part for part in peeler.leaves(leaf, chain) if part.text.strip()]
+            if piece.joined:
+                for part in found:
+                    part.lengths = ()
+            if not found:
+                self._pending_space = True
+            for position, part in enumerate(found):
+                part.gap = piece.gap and position == 0
+                leaves.append(part)
+        self._shown_chain = before
+        return leaves
+
+    _shown_chain: Chain | None = None
+    _pending_space = False
+
+    @staticmethod
+    def _nearest(text: str, before: Chain, after: Chain) -> Chain:
+        for chain in (before, after):
+            if chain and chain[0][0].follow(text, chain[0][1]) is not None:
+                return chain
+        return ()
+
+    def _join(self, leaves: list[Leaf]) -> list[list[Leaf]]:
+        """Logical lines, each the leaf that begins it with its further pieces; the first leaf carries the joined text."""
+        self._learn(leaves)
+        spaced = self._blanks * 3 > self._seen
+        groups: list[list[Leaf]] = []
+        messages: list[str] = []
+        for leaf in leaves:
+            if groups and not leaf.bare and not leaf.gap and leaf.lengths and (spaced or not leaf.spaced):
+                before = groups[-1][-1]
+                depth = len(leaf.lengths) - 1
+                width = self._widths.get(depth)
+                length = before.lengths[depth] if len(before.lengths) > depth else None
+                if length is not None and groups[-1][0].lengths:
+                    message = messages[-1]
+                    slash = message.rstrip().endswith("\\") and _COMMAND.search(message)
+                    if slash:
+                        messages[-1] = f"{message.rstrip()[:-1].rstrip()} {leaf.text.strip()}"
+                        groups[-1].append(leaf)
+                        continue
+                    core = prefix.parse(message).text if len(groups[-1]) < 3 else message
+                    if not message.startswith("server_args") and "server_args=" in message[:200]:
+                        core = message[message.index("server_args=") :]
+                    can = groups[-1][0].bare or width is not None
+                    if can and hardwrap.belongs(core, length, leaf.text, width):
+                        messages[-1] = hardwrap.glue(message, length, leaf.text, width)
+                        groups[-1].append(leaf)
+                        self._name(hardwrap.NAME)
+                        continue
+            groups.append([leaf])
+            messages.append(leaf.text)
+        for group, message in zip(groups, messages, strict=True):
+            group[0].text = message
+        return groups
+
+    def _learn(self, leaves: list[Leaf]) -> None:
+        depths = {len(leaf.lengths) - 1 for leaf in leaves if leaf.lengths and not leaf.bare}
+        for depth in depths:
+            rows = [
+                hardwrap.Row(
+                    leaf.lengths[depth],
+                    leaf.text if len(leaf.lengths) == depth + 1 else "",
+                    leaf.bare or len(leaf.lengths) != depth + 1,
+                    not leaf.gap,
+                    prefix.parse(leaf.text).text if leaf.bare else "",
+                )
+                for leaf in leaves
+                if len(leaf.lengths) > depth
+            ]
+            found = _widest(rows, self._widths.get(depth))
+            if found is not None:
+                self._widths[depth] = found
+
+    def _finish(self, groups: list[list[Leaf]]) -> list[Line]:
+        lines: list[Line] = []
+        for group in groups:
+            first = group[0]
+            if len(group) == 1:
+                self._emit(first, first.raw, lines)
+                continue
+            raw = "\n".join(leaf.raw for leaf in group)
+            whole = replace(first, lengths=(), bare=False)
+            chain = self._peeler.find(whole.text) or ()
+            for leaf in self._peeler.leaves(whole, chain):
+                self._emit(leaf, raw, lines)
+        return self._hosted(lines)
+
+    def _emit(self, leaf: Leaf, raw: str, lines: list[Line]) -> None:
+        parsed = prefix.parse(leaf.text)
+        text = remarks.strip(parsed.text)
+        if text != parsed.text:
+            self._name(remarks.NAME)
+        if text.endswith("`") and text.count("`") % 2:
+            text = text[:-1]
+        if leaf.host:
+            self._hosts.setdefault(leaf.host, len(self._hosts))
+        for rank in parsed.spread or (parsed.rank,):
+            if leaf.host:
+                rank = replace(rank, node=self._hosts[leaf.host])
+            lines.append(Line(leaf.number, text, raw, parsed.time or leaf.time, rank, leaf.stream))
+
+    def _hosted(self, lines: list[Line]) -> list[Line]:
+        """Node numbers only where the wrapper tells several hosts apart; where every line has its own it names none."""
+        if not self._hosts:
+            return lines
+        count = len(self._hosts)
+        if 1 < count <= max(2, self._seen // 2):
+            return lines
+        return [
+            replace(line, rank=replace(line.rank, node=None)) if line.rank.node is not None else line for line in lines
+        ]
+
+
+def _widest(rows: list[hardwrap.Row], before: hardwrap.Width | None) -> hardwrap.Width | None:
+    """The wrapping of the stretches between lines too long to have been wrapped."""
+    stretch: list[hardwrap.Row] = []
+    best: tuple[int, hardwrap.Width] | None = None
+    for row in [*rows, None]:
+        if row is not None and row.length <= hardwrap.MAX_WIDTH:
+            stretch.append(row)
+            continue
+        found = hardwrap.learn(stretch, before) if len(stretch) > 1 else None
+        if found is not None and (best is None or len(stretch) > best[0]):
+            best = (len(stretch), found)
+        stretch = []
+    return best[1] if best else None
+
+
+def _following(chains: list[Chain | None]) -> list[Chain]:
+    following: list[Chain] = [()] * len(chains)
+    after: Chain = ()
+    for index in range(len(chains) - 1, -1, -1):
+        chain = chains[index]
+        if chain is not None:
+            after = chain
+        following[index] = after
+    return following
 
 
 class Unwrapped:
@@ -64,3 +294,6 @@ class Unwrapped:
 def unwrap(lines: Iterable[SourceLine]) -> Unwrapped:
     """Logical lines of a log; numbers may have gaps, and nothing is ever joined across one."""
     return Unwrapped(lines)
+
+
+_NO_RANK = RankTag()

@@ -1,0 +1,216 @@
+"""Takes the wrappers off one piece of text, whatever their order, and learns from it for the pieces beside it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import regex
+
+from logaudit.scan import prefix
+from logaudit.scan.wrappers import colours, glued, one_line, recognisers
+from logaudit.scan.wrappers.interface import Hit, Recogniser
+
+Chain = tuple[tuple[Recogniser, str], ...]
+"""Recognisers from the outside in, each with the shape that its block has."""
+
+MAX_DEPTH = 8
+MAX_LOOKS = 160
+"""How many texts one search looks at before it takes the line as it stands."""
+MAX_PARTS = 200_000
+
+_ENTITY = regex.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_EXCEPTION = regex.compile(r"[A-Za-z_][\w.]{0,100}(?:Error|Exception|Warning|Interrupt|Exit)\b")
+_ESCAPED = regex.compile(r"\\([_#*\[\]<>|~`-])")
+
+
+@dataclass(slots=True)
+class Leaf:
+    """What is left of one physical line when its wrappers are off."""
+
+    number: int
+    text: str
+    raw: str
+    time: datetime | None = None
+    stream: str = ""
+    host: str = ""
+    lengths: tuple[int, ...] = ()
+    """Length of the text at each depth, the outermost first; empty when the line was put together or taken apart."""
+    bare: bool = False
+    """Whether a log line starts here."""
+    gap: bool = False
+    """Whether lines are missing before it."""
+    spaced: bool = False
+    """Whether blank lines stand before it."""
+
+
+def clean(text: str, name: Callable[[str], None] | None = None) -> str:
+    """The text without colours, entities and Markdown's escapes."""
+    plain = colours.strip(text)
+    if name is not None and plain is not text and len(text) - len(plain) > 2:
+        name(colours.NAME)
+    if "&" in plain and _ENTITY.search(plain):
+        plain = html.unescape(plain).replace("\u00a0", " ")
+    if "\\_" in plain or "\\[" in plain or "\\#" in plain:
+        plain = _ESCAPED.sub(r"\1", plain)
+    return plain
+
+
+class Peeler:
+    """Peels texts and remembers, between texts, which wrappers were there and which lines are still open."""
+
+    def __init__(self, name: Callable[[str], None]) -> None:
+        self._name = name
+        self._all = recognisers()
+        self._sure = tuple(recogniser for recogniser in self._all if recogniser.sure)
+        self._open: dict[tuple[str, str], Leaf] = {}
+        self.chain: Chain | None = None
+
+    def find(self, text: str) -> Chain | None:
+        """The wrappers that must come off for a log line to come to light; None when none does."""
+        looks = [MAX_LOOKS]
+        if self.chain and self._reaches(self.chain, text):
+            return self.chain
+        return self._search(text, 0, looks)
+
+    def _reaches(self, chain: Chain, text: str) -> bool:
+        for recogniser, shape in chain:
+            hit = recogniser.follow(clean(text), shape)
+            if hit is None or not hit.texts:
+                return False
+            text = hit.texts[0]
+        return prefix.is_bare(clean(text))
+
+    def _search(self, text: str, depth: int, looks: list[int]) -> Chain | None:
+        text = clean(text)
+        if prefix.is_bare(text):
+            return ()
+        if depth >= MAX_DEPTH or _EXCEPTION.match(text):
+            return None
+        if "\r" in text:
+            for part in text.split("\r"):
+                if part.strip() and prefix.is_bare(part):
+                    return ()
+        for recogniser in self._all:
+            hit = recogniser.match(text)
+            if hit is None:
+                continue
+            for inner in hit.texts[:40]:
+                looks[0] -= 1
+                if looks[0] < 0:
+                    return None
+                if len(inner) >= len(text) and inner == text:
+                    continue
+                rest = self._search(inner, depth + 1, looks)
+                if rest is not None:
+                    return ((recogniser, hit.shape), *rest)
+        if depth < 4 and one_line.may_hold(text):
+            parts = one_line.split(text, self._starts(depth, looks))
+            if len(parts) > 1:
+                for part in parts[:40]:
+                    looks[0] -= 1
+                    if looks[0] < 0:
+                        return None
+                    if self._search(part, depth + 1, looks) is not None:
+                        return ()
+        return None
+
+    def leaves(self, leaf: Leaf, chain: Chain) -> Iterator[Leaf]:
+        """What a physical line holds once `chain` is off it, as far as it fits, and all that is sure beyond."""
+        yield from self._apply(leaf, chain, 0)
+
+    def closed(self) -> list[Leaf]:
+        """The lines whose rest never came."""
+        left = list(self._open.values())
+        self._open.clear()
+        return left
+
+    def _apply(self, leaf: Leaf, chain: Chain, depth: int) -> Iterator[Leaf]:
+        leaf.text = clean(leaf.text, self._name)
+        if leaf.lengths or depth == 0:
+            leaf.lengths = (*leaf.lengths, len(leaf.text))
+        text = leaf.text
+        if prefix.is_bare(text):
+            leaf.bare = True
+            yield from self._parts(leaf, depth)
+            return
+        if chain:
+            recogniser, shape = chain[0]
+            hit = recogniser.follow(text, shape)
+            if hit is not None:
+                yield from self._inside(leaf, recogniser, hit, chain[1:], depth)
+                return
+        if depth < MAX_DEPTH:
+            for recogniser in self._sure:
+                hit = recogniser.match(text)
+                if hit is not None:
+                    yield from self._inside(leaf, recogniser, hit, chain, depth)
+                    return
+        yield from self._parts(leaf, depth)
+
+    def _inside(self, leaf: Leaf, recogniser: Recogniser, hit: Hit, rest: Chain, depth: int) -> Iterator[Leaf]:
+        self._name(recogniser.name)
+        inner = replace(leaf, time=hit.time or leaf.time, host=hit.host or leaf.host)
+        if hit.stream and hit.stream != leaf.stream:
+            inner.stream = f"{leaf.stream}/{hit.stream}" if leaf.stream else hit.stream
+        key = (recogniser.name, inner.stream)
+        if hit.partial:
+            begun = self._open.get(key)
+            if begun is None:
+                self._open[key] = replace(inner, text=hit.texts[0], lengths=())
+            else:
+                begun.text += hit.texts[0]
+            return
+        begun = self._open.pop(key, None) if self._open and hit.texts else None
+        if begun is not None:
+            whole = replace(begun, text=begun.text + hit.texts[0], lengths=())
+            chain = self.find(whole.text)
+            yield from self._apply(whole, rest if chain is None else chain, depth + 1)
+            return
+        alone = len(hit.texts) == 1
+        for text in hit.texts[:MAX_PARTS]:
+            part = replace(inner, text=text, lengths=inner.lengths if alone else ())
+            part_chain = rest
+            if not alone and rest and not self._reaches(rest, text):
+                part_chain = self._search(text, depth + 1, [MAX_LOOKS]) or rest
+            elif not alone and not rest:
+                part_chain = self._search(text, depth + 1, [MAX_LOOKS]) or ()
+            yield from self._apply(part, part_chain, depth + 1)
+
+    def _starts(self, depth: int, looks: list[int]) -> Callable[[str], bool]:
+        """Whether a part of a line begins a log line, with wrappers of its own or without."""
+        return lambda part: self._search(part, max(depth + 1, 4), looks) is not None
+
+    def _parts(self, leaf: Leaf, depth: int) -> Iterator[Leaf]:
+        """The lines that are written or glued together in what is left."""
+        text = leaf.text
+        parts = [text]
+        if one_line.may_hold(text):
+            parts = one_line.split(text, self._starts(depth, [MAX_LOOKS]))
+            if parts != [text]:
+                self._name(one_line.NAME)
+        if len(parts) <= 1:
+            if parts:
+                text = parts[0]
+            pieces = glued.split(text)
+            if len(pieces) > 1:
+                self._name(glued.NAME)
+                for piece in pieces:
+                    yield replace(leaf, text=piece, lengths=(), bare=prefix.is_bare(piece))
+                return
+            if pieces:
+                leaf.text = pieces[0]
+                if pieces[0] != text:
+                    leaf.bare = prefix.is_bare(leaf.text)
+            yield leaf
+            return
+        last: Chain = ()
+        for part in parts[:MAX_PARTS]:
+            chain = last if last and self._reaches(last, part) else self._search(part, min(depth + 1, 4), [MAX_LOOKS])
+            if chain:
+                last = chain
+            yield from self._apply(
+                replace(leaf, text=part, lengths=(), bare=False), last if chain is None else chain, depth + 1
+            )

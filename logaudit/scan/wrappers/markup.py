@@ -1,0 +1,31 @@
+"""Recognises the lines of Markdown, HTML, pages and boxes that hold no log text."""
+
+from __future__ import annotations
+
+import regex
+
+from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
+
+NAME = "Markdown and HTML blocks"
+ORDER = 5
+SURE = True
+SAMPLES = (("```text", ()), ("|---|---|", ()), ("<details>", ()))
+
+_BLOCK = regex.compile(
+    r"\s*(?:(?:`{3,}|~{3,})[\w+.\-{} ]{0,40}|</?(?:pre|code|details|summary|p|div|blockquote|ul|ol|table|tbody|thead)(?:\s[^<>]{0,200})?>|"
+    r"<summary>[^<>]{0,200}</summary>|\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?|[┌┐└┘├┤┬┴┼╭╮╰╯─━═╔╗╚╝╠╣+]{3,}|\+(?:-{3,}\+)+"
+    r"|section_(?:start|end):\d+:\S*)\s*$"
+)
+_OPEN = regex.compile(r"\s*(?:<(?:pre|code)(?:\s[^<>]{0,200})?>\s*)+(?P<text>\S.*)$", regex.DOTALL)
+_FIRST = frozenset("`~<|┌└├╭╰─━═╔╚╠+:-s")
+
+
+def match(text: str) -> Hit | None:
+    """See `Hit`."""
+    start = text.lstrip()
+    if not start or start[0] not in _FIRST:
+        return None
+    if _BLOCK.match(text, timeout=TIMEOUT_S):
+        return Hit(())
+    found = _OPEN.match(text) if start[0] == "<" else None
+    return Hit((found["text"],)) if found else None

@@ -1,0 +1,68 @@
+"""Recognises several lines written on one: with signs, escapes or tags for the line ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import regex
+
+from logaudit.scan import prefix
+
+NAME = "line ends written out"
+SAMPLES = (
+    (
+        "[2026-01-02 03:04:05] Load weight begin.⏎[2026-01-02 03:04:06] Memory pool end.",
+        ("[2026-01-02 03:04:05] Load weight begin.", "[2026-01-02 03:04:06] Memory pool end."),
+    ),
+    (
+        r"[2026-01-02 03:04:05] Load weight begin.\n[2026-01-02 03:04:06] Memory pool end.\n",
+        ("[2026-01-02 03:04:05] Load weight begin.", "[2026-01-02 03:04:06] Memory pool end."),
+    ),
+    (
+        "[2026-01-02 03:04:05] Load weight begin.<br>[2026-01-02 03:04:06] Memory pool end.",
+        ("[2026-01-02 03:04:05] Load weight begin.", "[2026-01-02 03:04:06] Memory pool end."),
+    ),
+)
+
+_SIGNS = regex.compile(r" ?(?:⏎|↵|␤|␍␊|␊) ?")
+_ESCAPES = regex.compile(r"(?:(?:\\{1,2}r)?\\{1,2}n|\\{1,2}r)")
+_TAGS = regex.compile(r"[ ]?<br ?/?>[ ]?", regex.IGNORECASE)
+_DUMP = regex.compile(r"server_args[=:]")
+
+
+def may_hold(text: str) -> bool:
+    """A quick look: whether `split` could find anything."""
+    return "\\n" in text or "⏎" in text or "↵" in text or "␤" in text or "␊" in text or "<br" in text or "<BR" in text
+
+
+def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str]:
+    """The lines that stand in one line, in order; a line alone comes back alone.
+
+    `starts` tells whether a part begins a log line: without such a part an escape belongs to the message.
+    """
+    if "⏎" in text or "↵" in text or "␤" in text or "␊" in text:
+        parts = _SIGNS.split(text)
+    elif "<br" in text or "<BR" in text:
+        parts = _TAGS.split(text)
+    else:
+        parts = _ESCAPES.split(text)
+        if not any(starts(part.lstrip()) for part in parts[1:80]):
+            # One at the end is a line end; one inside may be part of the message.
+            return [parts[0]] if len(parts) == 2 and not parts[1].strip() else [text]
+        parts = _mend(parts)
+    return [part for part in parts if part.strip()]
+
+
+def _mend(parts: list[str]) -> list[str]:
+    """Put back together what an escape inside an arguments' dump took apart."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and _DUMP.search(lines[-1]) and _open(lines[-1]) and not prefix.is_bare(part.lstrip()):
+            lines[-1] += "\\n" + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def _open(text: str) -> bool:
+    return text.count("(") + text.count("{") > text.count(")") + text.count("}")

@@ -1,0 +1,90 @@
+"""Recognises the cells of Markdown, CSV and tab-separated tables."""
+
+from __future__ import annotations
+
+import csv
+
+import regex
+
+from logaudit.scan.prefix import is_bare, parse_stamp
+from logaudit.scan.wrappers.interface import Hit
+
+NAME = "table cells"
+ORDER = 44
+SURE = False
+SAMPLES = (
+    ("| 1 | [2026-01-02 03:04:05] Load weight begin. |", ("[2026-01-02 03:04:05] Load weight begin.",)),
+    ('2026-01-02,"gpu1","[2026-01-02 03:04:05] Load, ""begin""."', ('[2026-01-02 03:04:05] Load, "begin".',)),
+    ("gpu1\t[2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),
+)
+
+_BAR = regex.compile(r"(?<!\\)\|")
+_BREAK = regex.compile(r"<br ?/?>", regex.IGNORECASE)
+
+
+def _row(text: str) -> Hit | None:
+    inner = text.strip()[1:]
+    ends = [found.start() for found in _BAR.finditer(inner)]
+    closed = inner.rstrip().endswith("|") and not inner.rstrip().endswith("\\|")
+    starts = [0, *(at + 1 for at in ends)]
+    for index, at in enumerate(starts[:12]):
+        cell = inner[at:].lstrip().lstrip("`* ")
+        if is_bare(cell):
+            end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
+            body = inner[at:end].strip()
+            return Hit((body.replace("\\|", "|"),), shape=f"bar {index} {int(closed)}")
+    end = ends[-1] if closed and ends else len(inner)
+    return Hit((inner[:end].strip().replace("\\|", "|"),), shape=f"bar 0 {int(closed)}")
+
+
+def match(text: str) -> Hit | None:
+    """See `Hit`."""
+    start = text.lstrip()
+    if start[:1] == "|":
+        return _row(text)
+    if '"' in text and (',"' in text or '",' in text) and start[:1] not in ("{", "[", "(", "'"):
+        try:
+            cells = next(csv.reader([text]))
+        except (csv.Error, StopIteration):
+            return None
+        return _pick(cells, "csv")
+    if "\t" in start:
+        return _pick(text.split("\t"), "tab")
+    if "," in text and text[:1].isalnum():
+        at = text.find(",[2")
+        if at > 0 and at < 200:
+            return Hit((text[at + 1 :],), shape=f"csv {text.count(',', 0, at) + 1}")
+    return None
+
+
+def _pick(cells: list[str], kind: str) -> Hit | None:
+    for index, cell in enumerate(cells):
+        if index and is_bare(cell.strip()):
+            rest = "\t".join(cells[index:]).strip() if kind == "tab" else cell
+            return Hit((rest,), parse_stamp(cells[0]), shape=f"{kind} {index}")
+    return None
+
+
+def follow(text: str, shape: str) -> Hit | None:
+    """The same column of the row beside it."""
+    kind, index, *closed = shape.split()
+    column = int(index)
+    if kind == "bar":
+        start = text.strip()
+        if start[:1] != "|":
+            return None
+        inner = start[1:]
+        ends = [found.start() for found in _BAR.finditer(inner)]
+        if len(ends) < column:
+            return None
+        at = ends[column - 1] + 1 if column else 0
+        end = ends[-1] if closed == ["1"] and ends and ends[-1] >= at and inner.endswith("|") else len(inner)
+        return Hit((inner[at:end].strip().replace("\\|", "|"),), shape=shape)
+    if kind == "csv":
+        try:
+            cells = next(csv.reader([text]))
+        except (csv.Error, StopIteration):
+            return None
+        return Hit((cells[column],), shape=shape) if 0 < column < len(cells) else None
+    cells = text.split("\t")
+    return Hit(("\t".join(cells[column:]),), shape=shape) if 0 < column < len(cells) else None
