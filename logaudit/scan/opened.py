@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import regex
 
-from logaudit.scan import hardwrap, prefix
+from logaudit.scan import prefix, rejoin
 from logaudit.scan.wrappers.literals import LITERAL
 
 MAX_JOIN = 4_000
@@ -148,24 +148,24 @@ def _end(pieces: list[P], start: int, opener: str) -> int | None:
     return None
 
 
-def _width(lengths: list[int]) -> hardwrap.Width | None:
+def _width(lengths: list[int]) -> rejoin.Width | None:
     if not lengths:
         return None
     common, count = Counter(lengths).most_common(1)[0]
     if count >= 0.5 * len(lengths) and (len(lengths) > 1 or common >= 20):
-        return hardwrap.Width("sign", max(common, 1), 0)
-    return hardwrap.Width("word", max(lengths), 0)
+        return rejoin.Width("sign", max(common, 1), 0)
+    return rejoin.Width("word", max(lengths), 0)
 
 
-def _merge(run: list[P], width: hardwrap.Width | None) -> P:
+def _merge(run: list[P], width: rejoin.Width | None) -> P:
     first = run[0]
     text = first.text
-    indents = [hardwrap.indent_of(piece.text) for piece in run[1:]]
+    indents = [rejoin.indent_of(piece.text) for piece in run[1:]]
     indent = min(indents) if indents else 0
     if width is not None and width.kind == "sign" and len(indents) > 1 and indent > 1:
-        width = hardwrap.Width("sign", width.width, indent)
+        width = rejoin.Width("sign", width.width, indent)
     for before, piece in zip(run, run[1:], strict=False):
-        text = hardwrap.glue(text, len(before.text), piece.text, width)
+        text = rejoin.glue(text, len(before.text), piece.text, width)
     merged: P = type(first)(first.number, text, "\n".join(p.raw for p in run), first.gap, first.spaced)  # type: ignore[call-arg]
     merged.joined = True
     return merged

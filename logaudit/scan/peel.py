@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import regex
 
@@ -13,8 +14,18 @@ from logaudit.scan import prefix
 from logaudit.scan.wrappers import colours, glued, one_line, recognisers
 from logaudit.scan.wrappers.interface import Hit, Recogniser
 
-Chain = tuple[tuple[Recogniser, str], ...]
-"""Recognisers from the outside in, each with the shape that its block has."""
+
+class Layer(NamedTuple):
+    """One wrapper of a block."""
+
+    recogniser: Recogniser
+    shape: str
+    gap: int
+    """Blanks between the wrapper and the text inside: more than these belong to the text."""
+
+
+Chain = tuple[Layer, ...]
+"""Wrappers from the outside in."""
 
 MAX_DEPTH = 8
 MAX_LOOKS = 160
@@ -49,13 +60,26 @@ class Leaf:
 def clean(text: str, name: Callable[[str], None] | None = None) -> str:
     """The text without colours, entities and Markdown's escapes."""
     plain = colours.strip(text)
-    if name is not None and plain is not text and len(text) - len(plain) > 2:
+    if name is not None and len(plain) < len(text) and (colours.marked(text) or "[0m" in text):
         name(colours.NAME)
     if "&" in plain and _ENTITY.search(plain):
         plain = html.unescape(plain).replace("\u00a0", " ")
     if "\\_" in plain or "\\[" in plain or "\\#" in plain:
         plain = _ESCAPED.sub(r"\1", plain)
     return plain
+
+
+def _gap(text: str, inner: str) -> int:
+    """How many blanks stand in `text` before `inner` at its end."""
+    if not inner or not text.endswith(inner):
+        return 0
+    outer = text[: len(text) - len(inner)]
+    return len(outer) - len(outer.rstrip(" "))
+
+
+def holds_more(text: str) -> bool:
+    """Whether several lines may stand in this one."""
+    return "\r" in text or glued.may_hold(text) or one_line.may_hold(text)
 
 
 class Peeler:
@@ -71,12 +95,14 @@ class Peeler:
     def find(self, text: str) -> Chain | None:
         """The wrappers that must come off for a log line to come to light; None when none does."""
         looks = [MAX_LOOKS]
+        if text[:1] != "{" and not prefix.may_hold_line(text):
+            return None
         if self.chain and self._reaches(self.chain, text):
             return self.chain
         return self._search(text, 0, looks)
 
     def _reaches(self, chain: Chain, text: str) -> bool:
-        for recogniser, shape in chain:
+        for recogniser, shape, _ in chain:
             hit = recogniser.follow(clean(text), shape)
             if hit is None or not hit.texts:
                 return False
@@ -105,7 +131,7 @@ class Peeler:
                     continue
                 rest = self._search(inner, depth + 1, looks)
                 if rest is not None:
-                    return ((recogniser, hit.shape), *rest)
+                    return (Layer(recogniser, hit.shape, _gap(text, inner)), *rest)
         if depth < 4 and one_line.may_hold(text):
             parts = one_line.split(text, self._starts(depth, looks))
             if len(parts) > 1:
@@ -118,8 +144,13 @@ class Peeler:
         return None
 
     def leaves(self, leaf: Leaf, chain: Chain) -> Iterator[Leaf]:
-        """What a physical line holds once `chain` is off it, as far as it fits, and all that is sure beyond."""
+        """What a clean physical line holds once `chain` is off it, as far as it fits, and all that is sure beyond."""
         yield from self._apply(leaf, chain, 0)
+
+    @property
+    def has_open(self) -> bool:
+        """Whether the rest of a line is still to come."""
+        return bool(self._open)
 
     def closed(self) -> list[Leaf]:
         """The lines whose rest never came."""
@@ -128,7 +159,8 @@ class Peeler:
         return left
 
     def _apply(self, leaf: Leaf, chain: Chain, depth: int) -> Iterator[Leaf]:
-        leaf.text = clean(leaf.text, self._name)
+        if depth:
+            leaf.text = clean(leaf.text, self._name)
         if leaf.lengths or depth == 0:
             leaf.lengths = (*leaf.lengths, len(leaf.text))
         text = leaf.text
@@ -137,9 +169,11 @@ class Peeler:
             yield from self._parts(leaf, depth)
             return
         if chain:
-            recogniser, shape = chain[0]
+            recogniser, shape, gap = chain[0]
             hit = recogniser.follow(text, shape)
             if hit is not None:
+                if len(hit.texts) == 1 and (more := _gap(text, hit.texts[0]) - gap) > 0:
+                    hit = replace(hit, texts=(text[-len(hit.texts[0]) - more :] if hit.texts[0] else "",))
                 yield from self._inside(leaf, recogniser, hit, chain[1:], depth)
                 return
         if depth < MAX_DEPTH:

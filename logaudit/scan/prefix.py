@@ -65,6 +65,55 @@ HEAD = regex.compile(
 """How the messages begin that a start is full of: what tells a log without prefixes from other text."""
 
 
+_MARKS = (
+    (
+        "[20",
+        "[gpu_id=",
+        " TP",
+        "[TP",
+        "sglang.",
+        ".py:",
+        "Load",
+        "Memory",
+        "KV ",
+        "Init ",
+        "Captur",
+        "max_total",
+        "server_args",
+    )
+    + (
+        "sliding window",
+        "V4 ",
+        "v4 ",
+        "SWAKV",
+        "capacity",
+        "Post-capture",
+        "Not enough",
+        "Scheduler hit",
+        "fired up",
+        "Tree cache",
+    )
+    + (
+        "Launch DP",
+        " batch",
+        "Traceback",
+        "Allocating",
+        "Mamba",
+        "Attention",
+        "INFO",
+        "Max running",
+        "Piecewise",
+        "Reserving",
+    )
+    + ("Setting", "available memory", "loading")
+)
+
+
+def may_hold_line(text: str) -> bool:
+    """A quick look: whether a line of SGLang could stand anywhere in the text."""
+    return any(mark in text for mark in _MARKS)
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """A line with its prefix taken off."""

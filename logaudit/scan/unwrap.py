@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from logaudit.scan import hardwrap, prefix, remarks
-from logaudit.scan.line import Line, RankTag, SourceLine
+from logaudit.scan import peel, prefix, rejoin, remarks
+from logaudit.scan.line import Line, SourceLine
 from logaudit.scan.opened import join_opened
 from logaudit.scan.peel import Chain, Leaf, Peeler, clean
 
@@ -48,7 +48,7 @@ class Unwrapper:
         self._blanks = 0
         self._seen = 0
         self._peeler = Peeler(self._name)
-        self._widths: dict[int, hardwrap.Width] = {}
+        self._widths: dict[int, rejoin.Width] = {}
         self._hosts: dict[str, int] = {}
         self._shown: set[str] = set()
 
@@ -90,7 +90,13 @@ class Unwrapper:
         groups = self._join(leaves)
         if last:
             groups.extend([leaf] for leaf in self._peeler.closed())
-        elif not whole and not open_pieces and groups and (tail := self._held(groups[-1], block)):
+        elif (
+            not whole
+            and not open_pieces
+            and groups
+            and not self._peeler.has_open
+            and (tail := self._held(groups[-1], block))
+        ):
             groups.pop()
             open_pieces = tail
         self._block = open_pieces
@@ -108,10 +114,12 @@ class Unwrapper:
         peeler = self._peeler
         chains: list[Chain | None] = []
         texts: list[str] = []
+        bare: list[bool] = []
         for piece in pieces:
-            text = clean(piece.text)
+            text = clean(piece.text, self._name)
             texts.append(text)
-            if prefix.is_bare(text):
+            bare.append(prefix.is_bare(text))
+            if bare[-1]:
                 chains.append(())
                 continue
             chain = peeler.find(text)
@@ -127,17 +135,22 @@ class Unwrapper:
             chain = chains[index]
             if piece.gap:
                 leaves.extend(peeler.closed())
-            leaf = Leaf(piece.number, piece.text, piece.raw, gap=piece.gap, spaced=piece.spaced)
+            text = texts[index]
+            leaf = Leaf(piece.number, text, piece.raw, gap=piece.gap, spaced=piece.spaced)
+            if chain == () and bare[index] and not peel.holds_more(text):
+                leaf.bare = True
+                leaf.lengths = () if piece.joined else (len(text),)
+                leaves.append(leaf)
+                before = ()
+                continue
             if chain is None:
-                chain = self._nearest(texts[index], before, following[index])
+                chain = self._nearest(text, before, following[index])
             else:
                 before = chain
             found = [part for part in peeler.leaves(leaf, chain) if part.text.strip()]
             if piece.joined:
                 for part in found:
                     part.lengths = ()
-            if not found:
-                self._pending_space = True
             for position, part in enumerate(found):
                 part.gap = piece.gap and position == 0
                 leaves.append(part)
@@ -145,12 +158,11 @@ class Unwrapper:
         return leaves
 
     _shown_chain: Chain | None = None
-    _pending_space = False
 
     @staticmethod
     def _nearest(text: str, before: Chain, after: Chain) -> Chain:
         for chain in (before, after):
-            if chain and chain[0][0].follow(text, chain[0][1]) is not None:
+            if chain and chain[0].recogniser.follow(text, chain[0].shape) is not None:
                 return chain
         return ()
 
@@ -177,10 +189,10 @@ class Unwrapper:
                     if not message.startswith("server_args") and "server_args=" in message[:200]:
                         core = message[message.index("server_args=") :]
                     can = groups[-1][0].bare or width is not None
-                    if can and hardwrap.belongs(core, length, leaf.text, width):
-                        messages[-1] = hardwrap.glue(message, length, leaf.text, width)
+                    if can and rejoin.belongs(core, length, leaf.text, width):
+                        messages[-1] = rejoin.glue(message, length, leaf.text, width)
                         groups[-1].append(leaf)
-                        self._name(hardwrap.NAME)
+                        self._name(rejoin.NAME)
                         continue
             groups.append([leaf])
             messages.append(leaf.text)
@@ -191,16 +203,17 @@ class Unwrapper:
     def _learn(self, leaves: list[Leaf]) -> None:
         depths = {len(leaf.lengths) - 1 for leaf in leaves if leaf.lengths and not leaf.bare}
         for depth in depths:
+            there = [leaf for leaf in leaves if len(leaf.lengths) > depth]
+            starts = [leaf.bare or len(leaf.lengths) != depth + 1 for leaf in there]
             rows = [
-                hardwrap.Row(
+                rejoin.Row(
                     leaf.lengths[depth],
                     leaf.text if len(leaf.lengths) == depth + 1 else "",
-                    leaf.bare or len(leaf.lengths) != depth + 1,
+                    start,
                     not leaf.gap,
-                    prefix.parse(leaf.text).text if leaf.bare else "",
+                    prefix.parse(leaf.text).text if leaf.bare and not starts_next else "",
                 )
-                for leaf in leaves
-                if len(leaf.lengths) > depth
+                for leaf, start, starts_next in zip(there, starts, [*starts[1:], True], strict=True)
             ]
             found = _widest(rows, self._widths.get(depth))
             if found is not None:
@@ -215,6 +228,7 @@ class Unwrapper:
                 continue
             raw = "\n".join(leaf.raw for leaf in group)
             whole = replace(first, lengths=(), bare=False)
+            whole.text = clean(whole.text)
             chain = self._peeler.find(whole.text) or ()
             for leaf in self._peeler.leaves(whole, chain):
                 self._emit(leaf, raw, lines)
@@ -246,15 +260,15 @@ class Unwrapper:
         ]
 
 
-def _widest(rows: list[hardwrap.Row], before: hardwrap.Width | None) -> hardwrap.Width | None:
+def _widest(rows: list[rejoin.Row], before: rejoin.Width | None) -> rejoin.Width | None:
     """The wrapping of the stretches between lines too long to have been wrapped."""
-    stretch: list[hardwrap.Row] = []
-    best: tuple[int, hardwrap.Width] | None = None
+    stretch: list[rejoin.Row] = []
+    best: tuple[int, rejoin.Width] | None = None
     for row in [*rows, None]:
-        if row is not None and row.length <= hardwrap.MAX_WIDTH:
+        if row is not None and row.length <= rejoin.MAX_WIDTH:
             stretch.append(row)
             continue
-        found = hardwrap.learn(stretch, before) if len(stretch) > 1 else None
+        found = rejoin.learn(stretch, before) if len(stretch) > 1 else None
         if found is not None and (best is None or len(stretch) > best[0]):
             best = (len(stretch), found)
         stretch = []
@@ -294,6 +308,3 @@ class Unwrapped:
 def unwrap(lines: Iterable[SourceLine]) -> Unwrapped:
     """Logical lines of a log; numbers may have gaps, and nothing is ever joined across one."""
     return Unwrapped(lines)
-
-
-_NO_RANK = RankTag()

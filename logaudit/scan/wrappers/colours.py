@@ -21,13 +21,24 @@ _SEQUENCE = regex.compile(
 )
 _ORPHAN = regex.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,8})?m")
 _CONTROL = regex.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u200c\u200d\u2060\u200e\u200f]")
-_MARKS = ("033[", "^[[", "1b[", "1B[", "\\e[", "\\33[", "␛[")
+
+
+def marked(text: str) -> bool:
+    """Whether an escape stands in the text, as a byte or written out."""
+    return (
+        "\x1b" in text
+        or "33[" in text
+        or "^[[" in text
+        or "1b[" in text
+        or "1B[" in text
+        or "\\e[" in text
+        or "␛[" in text
+    )
 
 
 def strip(text: str) -> str:
     """The text without control sequences; carriage returns, tabs and everything visible stay."""
-    plain = text.isascii() and text.isprintable()
-    if not plain or any(mark in text for mark in _MARKS):
+    if not (text.isascii() and text.isprintable()) or marked(text):
         text = _SEQUENCE.sub("", text)
         if "\u00a0" in text:
             text = text.replace("\u00a0", " ")

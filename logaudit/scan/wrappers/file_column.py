@@ -25,11 +25,10 @@ def match(text: str) -> Hit | None:
     """See `Hit`."""
     if text.startswith(("==> ", "-----")) and _HEADER.match(text):
         return Hit(())
-    for found in _LINE.finditer(text, 0, 400, overlapped=False):
-        if found.start():
-            return None
-        return Hit((text[found.end() :],), shape=found["name"] + "\0" + (" " if found["mark"].endswith(" ") else ""))
-    return None
+    found = _LINE.match(text)
+    if found is None:
+        return None
+    return Hit((text[found.end() :],), shape=found["name"] + "\0" + (" " if found["mark"].endswith(" ") else ""))
 
 
 _MARK = regex.compile(r"[:\-](?:\d{1,8}[:\-])?|[ \t]*[|│>]|\t+|$")

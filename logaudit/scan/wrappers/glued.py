@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import regex
 
 from logaudit.scan import prefix
@@ -26,6 +28,17 @@ _INNER = regex.compile(
 _BAR_END = regex.compile(r"(?<=(?:it/s|s/it)\])(?= ?\S)")
 
 
+def may_hold(text: str) -> bool:
+    """A quick look: whether `split` could find anything in a line without carriage returns."""
+    return (
+        text.find("[20", 1) >= 0
+        or "it/s]" in text
+        or "s/it]" in text
+        or text.find("[gpu_id=", 1) >= 0
+        or (text[3:4] == ":" and "TP" in text and text.find("[", 1) > 0)
+    )
+
+
 def split(text: str) -> list[str]:
     """The lines that stand in one line, in order; a line alone comes back alone."""
     if "\r" in text:
@@ -33,7 +46,7 @@ def split(text: str) -> list[str]:
         if len(parts) > 1:
             return [line for part in parts for line in split(part)]
         text = parts[0] if parts else ""
-    if "] " not in text or len(text) < 24:
+    if not may_hold(text):
         return [text]
     cuts: list[int] = []
     start = 0
@@ -53,8 +66,4 @@ def split(text: str) -> list[str]:
     if not cuts:
         return [text]
     cuts = sorted({0, *cuts, len(text)})
-    return [
-        part
-        for a, b in zip(cuts, cuts[1:], strict=False)
-        if (part := text[a:b].rstrip() if b < len(text) else text[a:b]).strip()
-    ]
+    return [part for a, b in pairwise(cuts) if (part := text[a:b].rstrip() if b < len(text) else text[a:b]).strip()]

@@ -8,7 +8,7 @@ from logaudit.scan.prefix import parse_stamp
 from logaudit.scan.wrappers.interface import STAMP, Hit
 
 NAME = "leading time"
-ORDER = 40
+ORDER = 25
 SURE = False
 SAMPLES = (
     (

@@ -24,7 +24,7 @@ SAMPLES = (
     ),
 )
 
-_SIGNS = regex.compile(r" ?(?:⏎|↵|␤|␍␊|␊) ?")
+_SIGNS = regex.compile(r"⏎|↵|␤|␍␊|␊")
 _ESCAPES = regex.compile(r"(?:(?:\\{1,2}r)?\\{1,2}n|\\{1,2}r)")
 _TAGS = regex.compile(r"[ ]?<br ?/?>[ ]?", regex.IGNORECASE)
 _DUMP = regex.compile(r"server_args[=:]")
@@ -42,6 +42,9 @@ def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str
     """
     if "⏎" in text or "↵" in text or "␤" in text or "␊" in text:
         parts = _SIGNS.split(text)
+        if all(part.endswith(" ") for part in parts[:-1]) and all(part.startswith(" ") for part in parts[1:] if part):
+            parts = [part[:-1] if part.endswith(" ") else part for part in parts]
+            parts = [parts[0], *(part[1:] for part in parts[1:])]
     elif "<br" in text or "<BR" in text:
         parts = _TAGS.split(text)
     else:
