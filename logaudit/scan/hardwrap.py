@@ -1,233 +1,64 @@
-"""Tells which lines a terminal, a mail program or a person broke, and puts them together again."""
+"""Finds anchors that a terminal's or an e-mail's width has cut in two."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
-
 import regex
 
-NAME = "hard-wrapped lines"
-MAX_WIDTH = 250
-"""Wider than this no terminal or mail program wraps."""
+from logaudit.scan.anchors import Buffer, Finder, Hits
 
-_UNFINISHED = regex.compile(
-    r"(?:[,=:(\[{#&|/<>+~-]|\b(?:avail|mem|usage|size|elapsed|Time|type|GPU|K|V|KV|and|to|of|for|the|a))\s*$"
-)
-_BEGUN = regex.compile(r"\s*(?:,|\.\d|[GMK]i?B\b|\d+(?:\.\d+)? [GMK]i?B\b)")
-_TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
-    (regex.compile(head), regex.compile(tail))
-    for head, tail in (
-        (r"Load weight begin", r"begin\.$|\d\.\d\d GB$"),
-        (r"Load weight end", r"\d\.\d\d GB\.?$|\)\.$"),
-        (r"Memory pool end", r"\d\.\d\d GB$"),
-        (r"Memory baseline", r"\d\.\d\d GB$"),
-        (r"(?:\w+ )?KV Cache is allocated", r"\d\.\d\d GB\.?$"),
-        (r"Mamba Cache is allocated", r"\d\.\d\d ?GB\.? ?$"),
-        (r"Init (?:torch distributed|nccl|parallel) begin", r"\.$"),
-        (r"Init (?:torch distributed|nccl) ends", r"\d\.\d\d GB$"),
-        (r"Init parallel ends", r"\d s$"),
-        (r"Capture .{0,60}?begin", r"begin\.$|minutes\.$|\d\.\d\d GB$"),
-        (r"Capture .{0,60}?end", r"end\.$|\d\.\d\d GB\.?$|\d s$"),
-        (r"max_total_num_tokens=", r"context_len=\d+,?$|\d\.\d\d GB$"),
-        (r"max_total_tokens=\d", r"instead\.$"),
-        (r"Using KV cache dtype", r"torch\.\w+$"),
-        (r"SWAKVPool", r"full size: \d+$"),
-        (r"Use [Ss]liding window", r"swa_layer_tokens=\d+$"),
-        (r"DSV?v?4 memory", r"full_token=\d+$"),
-        (r"The available memory for KV", r"GB\.$"),
-        (r"The memory capacity is unbalanced", r"processes\.$|0\.9=[\d.]+$"),
-        (r"Not enought? memory", r"\d$|fraction-static\.$"),
-    )
-)
-_STARTS = regex.compile(
-    r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b|.{0,60}\d+%\||\[rank\d|\[\w+\] "
-    r"|/[\w./\-]+:\d+: |(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
-)
+_NARROWEST, _WIDEST = 40, 300
+_FEWEST_LINES = 20
+_WORD_SLACK = 14
+"""How far short of the width a line ends that was wrapped between words."""
+
+_FRESH_START = regex.compile(r"\s*(?:\[|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[A-Z]+:|\{)")
+_WIDEST_INDENT = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One physical line at one depth of wrapping."""
-
-    length: int
-    """Its length with what stands before it at that depth."""
-    text: str
-    starts: bool
-    """Whether a log line starts here."""
-    beside: bool
-    """Whether nothing is missing between the row before and this one."""
-    message: str = ""
-    """The message, where a log line starts here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Width:
-    """How a block was wrapped."""
-
-    kind: Literal["sign", "word"]
-    """`sign`: cut at the width, in the middle of a word too; `word`: cut at blanks."""
-    width: int
-    indent: int
-    """Blanks put before every further piece."""
-
-
-def indent_of(text: str) -> int:
-    """How many blanks a text starts with."""
-    return len(text) - len(text.lstrip(" "))
-
-
-def _first_word(text: str) -> int:
-    words = text.split(None, 1)
-    if not words:
-        return 0
-    word = words[0]
-    at = word.find("-", 1)
-    return at + 1 if 0 < at < len(word) - 1 else len(word)
-
-
-def learn(rows: Sequence[Row], before: Width | None = None) -> Width | None:
-    """How these lines were wrapped, None when they were not; `before` is what the lines before them showed."""
-    cuts = [(a, b) for a, b in pairwise(rows) if b.beside and not b.starts]
-    if not cuts:
-        return None
-    sure = sum(a.starts and unfinished(a.message) and not starts_other(b.text) for a, b in cuts)
-    if not sure and before is None:
-        return None
-    indents = Counter(indent_of(b.text) for a, b in cuts if a.starts) or Counter(indent_of(b.text) for _, b in cuts)
-    indent = indents.most_common(1)[0][0]
-    if sum(indent_of(b.text) >= indent for _, b in cuts) < 0.8 * len(cuts):
-        indent = min(indents)
-    if indent == 1 and len(cuts) > 1 and len(indents) > 1:
-        indent = 0
-    sign = _by_sign(rows, cuts, indent)
-    if sign is not None:
-        return sign
-    return _by_word(rows, cuts, indent, before)
-
-
-def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int) -> Width | None:
-    lengths = Counter(a.length for a, _ in cuts if 20 <= a.length <= MAX_WIDTH)
-    starts = Counter(a.length for a, _ in cuts if a.starts and 20 <= a.length <= MAX_WIDTH)
-    if not lengths:
-        return None
-    width = max(starts or lengths, key=lambda length: ((starts or lengths)[length], length))
-    full = {width, width + indent}
-    exact = [a for a, b in cuts if a.length in full and not starts_other(b.text)]
-    longer = sum(row.length > width + indent for row in rows)
-    standing = sum(row.length == width and row.starts for row in rows[:-1])
-    followed = sum(a.length == width and a.starts for a, _ in cuts)
-    if len(exact) < 2 or longer > 0.03 * len(rows) or not followed or followed < 0.7 * standing:
-        return None
-    near = sum(width - 2 <= a.length <= width + indent for a, _ in cuts)
-    if near < 0.5 * len(cuts) and len(exact) < 6:
-        return None
-    # Words cut at blanks hit the width exactly only now and then.
-    shorter = sum(max(width - 25, 1) <= a.length < width - 2 for a, _ in cuts)
-    if shorter > len(exact):
-        return None
-    return Width("sign", width, indent)
-
-
-def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int, before: Width | None) -> Width | None:
-    longest = max((row.length for row in rows), default=0)
-    width = max(longest, before.width) if before and before.kind == "word" and longest <= before.width else longest
-    if width > MAX_WIDTH:
-        return None
-    fits = [
-        a
-        for a, b in cuts
-        if a.length + 1 + _first_word(b.text) > width and a.length > width - 70 and not starts_other(b.text)
-    ]
-    if len(fits) < (2 if before else 3) or len(fits) < 0.6 * len(cuts) or not any(a.starts for a in fits):
-        return None
-    return Width("word", width, indent)
-
-
-def unfinished(message: str) -> bool:
-    """Whether a message known to go on breaks off."""
-    if message.startswith("server_args=") or message.startswith("server_args:"):
-        return message.count("(") + message.count("{") > message.count(")") + message.count("}")
-    for head, tail in _TAILS:
-        if head.match(message):
-            return tail.search(message.rstrip()) is None
-    return _UNFINISHED.search(message) is not None or message.count("(") > message.count(")")
-
-
-def finished(message: str) -> bool:
-    """Whether a message is known and complete."""
-    return any(head.match(message) and tail.search(message.rstrip()) for head, tail in _TAILS)
-
-
-def known(message: str) -> bool:
-    """Whether a message is one whose end is known."""
-    return any(head.match(message) for head, _ in _TAILS)
-
-
-def starts_other(text: str) -> bool:
-    """Whether a line without prefix looks like the start of something of its own."""
-    return _STARTS.match(text) is not None
-
-
-def belongs(message: str, length: int, further: str, width: Width | None) -> bool:
-    """Whether `further` continues `message`, whose last physical line was `length` long."""
-    if width is not None:
-        body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip()
-        if width.kind == "sign":
-            if length in (width.width, width.width + width.indent):
-                return True
-            if 0 < width.width - length <= 2 or 0 < width.width + width.indent - length <= 2:
-                return unfinished(message) and not starts_other(body)
-        elif (
-            length + 1 + _first_word(body) > width.width and width.width - 80 < length <= width.width
-        ) and not starts_other(body):
-            if not finished(message):
-                return True
-            return _BEGUN.match(body) is not None
-    if message.startswith("server_args"):
-        return unfinished(message) and not starts_other(further)
-    if known(message):
-        if unfinished(message):
-            return not starts_other(further)
-        return _BEGUN.match(further) is not None
+def looks_hard_wrapped(sample: bytes) -> bool:
+    """Whether many lines of `sample` end at one width and go on in the next line."""
+    lines = [line.rstrip("\r") for line in sample.decode("utf-8", "replace").split("\n")[1:-1]]
+    lengths = [len(line) for line in lines]
+    width = max(lengths, default=0)
+    if len(lines) < _FEWEST_LINES or not _NARROWEST <= width <= _WIDEST:
+        return False
+    for slack, share in ((0, 0.2), (_WORD_SLACK, 0.4)):
+        full = [at for at, length in enumerate(lengths[:-1]) if length >= width - slack]
+        going_on = sum(_FRESH_START.match(lines[at + 1], timeout=1.0) is None for at in full)
+        if len(full) >= share * len(lines) and going_on >= 0.5 * len(full):
+            return True
     return False
 
 
-def glue(message: str, length: int, further: str, width: Width | None) -> str:
-    """`message` with `further` put behind it, with a blank where the break took one."""
-    if width is not None and width.kind == "sign":
-        body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip(" ")
-        full = width.width if length <= width.width else width.width + width.indent
-        return message + " " * max(0, min(full - length, 2)) + body
-    body = further.lstrip()
-    if message.endswith(" ") or not message:
-        return message + body
-    if width is None:
-        if further[:1] == " " and indent_of(further) == 1:
-            return message + further
-        return _glue_by_sense(message, body)
-    if regex.search(r"\w-$", message) and body[:1].isalnum() and not message.endswith(" -"):
-        return message + body
-    last = len(message) - message.rfind(" ") - 1
-    if length >= width.width and last + _first_word(body) > width.width - width.indent:
-        return message + body
-    return f"{message} {body}"
+class HardWrapFinder:
+    """Finds what `inner` finds once line ends, with the indent after them, are taken out or made one space."""
 
+    def __init__(self, inner: Finder) -> None:
+        self._inner = inner
+        self.longest_bytes = 2 * inner.longest_bytes + 4 * _WIDEST_INDENT
 
-_NUMBER_CUT = regex.compile(r"\d\.?$")
+    def find(self, data: Buffer) -> Hits:
+        import numpy
 
-
-def _glue_by_sense(message: str, body: str) -> str:
-    close, spaced = message + body, f"{message} {body}"
-    if finished(close) != finished(spaced):
-        return close if finished(close) else spaced
-    if message[-1] in "=(['\"{/." or body[0] in ",.)]}='\"":
-        return close
-    if message[-1] in ",:":
-        return spaced
-    if message[-1].isdigit() and body[0].isdigit():
-        return close
-    return spaced
+        codes = numpy.frombuffer(data, dtype=numpy.uint8)
+        ends = numpy.flatnonzero(codes == 0x0A)
+        keep = numpy.ones(len(codes), dtype=numpy.bool_)
+        keep[ends[(ends > 0)] - 1] = codes[ends[(ends > 0)] - 1] != 0x0D
+        after = ends
+        for _ in range(_WIDEST_INDENT):
+            after = after[after + 1 < len(codes)] + 1
+            after = after[(codes[after] == 0x20) | (codes[after] == 0x09)]
+            if not len(after):
+                break
+            keep[after] = False
+        spaced = codes.copy()
+        spaced[ends] = 0x20
+        found: set[int] = set()
+        for text in (spaced, codes):
+            hits = self._inner.find(text[keep].tobytes())
+            if hits.dense:
+                return hits
+            if hits.offsets:
+                found.update(numpy.flatnonzero(keep)[numpy.array(hits.offsets)].tolist())
+            keep[ends] = False
+        return Hits(sorted(found))

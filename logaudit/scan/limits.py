@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,10 @@ class Limits:
     long_line_bytes: int = 1 << 20
     """The same for the dump of the server's arguments, and most that `lines_after` and a traceback may take."""
     traceback_lines: int = 400
+    arguments_lines: int = 1
+    """Lines that the dump of the server's arguments may take."""
+    joined_lines: int = 0
+    """Lines to either side that are looked at together with the line of a hit, which a hard wrap has cut in pieces."""
     held_bytes: int = 16 << 20
     """How much may wait for the decision which failures are the last."""
 
@@ -38,6 +42,17 @@ class Limits:
     def ahead_bytes(self) -> int:
         """How far beyond the searched block bytes must be at hand."""
         return self.long_line_bytes + self.line_bytes
+
+    def for_hard_wraps(self) -> Limits:
+        """The same for a log whose lines are cut into pieces, so that each stands for a few."""
+        return replace(
+            self,
+            lines_before=4 * self.lines_before,
+            lines_after=4 * self.lines_after,
+            traceback_lines=2 * self.traceback_lines,
+            arguments_lines=600,
+            joined_lines=2,
+        )
 
 
 LIMITS = Limits()

@@ -167,17 +167,20 @@ class _Window:
                 yield from self._keep_around(view, at)
 
     def _keep_around(self, view: View, at: int) -> Iterator[_Kept]:
+        limits = self._limits
         start = view.line_start(at)
-        end = view.line_end(at, self._limits.line_bytes)
-        line = view.cut(start, end)
-        self._looked_until = end
+        end = self._looked_until = view.line_end(at, limits.line_bytes)
+        line = view.joined(start, end)
         if any(mark in line for mark in _ARGUMENTS):
-            end = view.line_end(at, self._limits.long_line_bytes)
+            end = view.line_end(at, limits.long_line_bytes)
+            end = view.after_lines(end, limits.arguments_lines - 1)
         elif TRACEBACK in line:
             end = view.traceback_end(end)
         if any(anchor in line for anchor in self._failure_anchors):
             yield from self._keep_history(view, start)
-        yield from self._keep(view, view.before_lines(start), view.after_lines(end, self._limits.lines_after))
+        yield from self._keep(
+            view, view.before_lines(start, limits.lines_before), view.after_lines(end, limits.lines_after)
+        )
 
     def _keep_densely(self, view: View, block: Block) -> Iterator[_Kept]:
         data = bytes(block.data)
@@ -186,7 +189,9 @@ class _Window:
         if failures:
             yield from self._keep_history(view, start)
         yield from self._keep(
-            view, view.before_lines(start), view.after_lines(block.end - 1, self._limits.lines_after + 1)
+            view,
+            view.before_lines(start, self._limits.lines_before),
+            view.after_lines(block.end - 1, self._limits.lines_after + 1),
         )
 
     def _keep_history(self, view: View, until: int) -> Iterator[_Kept]:

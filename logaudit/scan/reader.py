@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from logaudit.errors import SourceError
 from logaudit.scan.anchors import make_finder
 from logaudit.scan.encoding import decode_line, transcode
+from logaudit.scan.hardwrap import HardWrapFinder, looks_hard_wrapped
 from logaudit.scan.limits import LIMITS, Limits
 from logaudit.scan.line import SourceLine
 from logaudit.scan.prefilter import TRACEBACK, Piece, Totals, prefilter
-from logaudit.scan.searcher import Searcher
+from logaudit.scan.searcher import Block, Searcher
 from logaudit.sources.interface import Extent, FilteredSource, RandomAccessSource, Region, Source
 from logaudit.sources.text import looks_binary, sniff_encoding
 
@@ -120,12 +121,22 @@ class _Scan:
     hole_bytes: int = 0
 
     def extent(self, extent: Extent) -> Iterator[Piece]:
-        finder = make_finder(self.anchors)
-        blocks = Searcher(finder, self.limits).extent(extent)
+        samples = [memoryview(bytearray(_SNIFF_BYTES)) for _ in range(2)]
         try:
-            yield from prefilter(blocks, finder, self.failure_anchors, self.tally.totals, self.limits)
+            for sample, offset in zip(samples, (0, extent.size_bytes // 2), strict=True):
+                extent.read_into(sample, offset)
+            yield from self._filtered([bytes(sample) for sample in samples], lambda searcher: searcher.extent(extent))
         finally:
             extent.close()
+
+    def _filtered(self, samples: Sequence[bytes], search: Callable[[Searcher], Iterator[Block]]) -> Iterator[Piece]:
+        finder = make_finder(self.anchors, samples[-1])
+        limits = self.limits
+        if any(looks_hard_wrapped(sample) for sample in samples):
+            finder = HardWrapFinder(finder)
+            limits = limits.for_hard_wraps()
+        blocks = search(Searcher(finder, limits))
+        yield from prefilter(blocks, finder, self.failure_anchors, self.tally.totals, limits)
 
     def stream(self, blocks: Iterator[bytes]) -> Iterator[Piece]:
         start = _Start(self._without_hole(blocks))
@@ -145,10 +156,7 @@ class _Scan:
         if len(whole) <= self.small_bytes:
             yield from self._whole(whole)
             return
-        finder = make_finder(self.anchors)
-        yield from prefilter(
-            Searcher(finder, self.limits).stream(text), finder, self.failure_anchors, self.tally.totals, self.limits
-        )
+        yield from self._filtered((whole[:_SNIFF_BYTES], whole[-_SNIFF_BYTES:]), lambda searcher: searcher.stream(text))
 
     def _without_hole(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Leave out the zeros at the start of a file that was cut while its writer went on at its old offset."""

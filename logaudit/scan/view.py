@@ -71,10 +71,18 @@ class View:
         before = self._data[max(position - 2, 0) : position]
         return bool(before) and not before.endswith((b"\n", b"\r", b"\\n"))
 
-    def before_lines(self, start: int) -> int:
-        """Where the lines begin that are kept before the line at `start`."""
+    def joined(self, start: int, end: int) -> bytes:
+        """The line from `start` to `end`; in a hard-wrapped log with the lines beside it, as if never wrapped."""
+        beside = self._limits.joined_lines
+        if not beside:
+            return self.cut(start, end)
+        pieces = self.cut(self.before_lines(start, beside), self.after_lines(end, beside)).split(b"\n")
+        return b"".join(piece.strip() for piece in pieces) + b"\n" + b" ".join(piece.strip() for piece in pieces)
+
+    def before_lines(self, start: int, lines: int) -> int:
+        """Where the `lines` lines before the line at `start` begin."""
         lowest = max(start - self._limits.edge_bytes, self.start)
-        for _ in range(self._limits.lines_before):
+        for _ in range(lines):
             if start <= lowest:
                 break
             start = self.line_start(start - 1)

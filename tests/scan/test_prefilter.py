@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from logaudit.errors import SourceError
 from logaudit.scan import anchors as anchors_module
 from logaudit.scan import searcher as searcher_module
 from logaudit.scan.anchors import HyperscanFinder, RegexFinder, make_finder
+from logaudit.scan.hardwrap import looks_hard_wrapped
 from logaudit.scan.limits import Limits
 from logaudit.scan.reader import ScannedLines, read_lines
 from logaudit.sources import Region, open_sources
@@ -328,3 +330,69 @@ def test_without_hyperscan_the_slower_finder_gives_the_same(monkeypatch: pytest.
 @given(st.binary(max_size=3000).map(lambda data: data * 60))
 def test_line_ends_are_counted(data: bytes) -> None:
     assert searcher_module.count_newlines(data) == data.count(b"\n")
+
+
+def wrap(lines: list[str], width: int, indent: str, between_words: bool) -> list[str]:
+    wrapped: list[str] = []
+    for line in lines:
+        if between_words:
+            wrapped += textwrap.wrap(line, width, subsequent_indent=indent) or [""]
+            continue
+        wrapped.append(line[:width])
+        step = width - len(indent)
+        wrapped += [indent + line[at : at + step] for at in range(width, len(line), step)]
+    return wrapped
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("between_words", [False, True])
+@pytest.mark.parametrize("indent", ["", "    "])
+@pytest.mark.parametrize("width", [44, 80])
+def test_a_hard_wrapped_log_keeps_anchors_that_were_cut(width: int, indent: str, between_words: bool, end: str) -> None:
+    dump = "[2026-01-02 03:04:05] server_args=ServerArgs(" + ", ".join(f"option_{n}={n}" for n in range(300)) + ")"
+    pad = "p" * (width - len("[2026-01-02 03:04:05 TP0] ") - 4)
+    cut_line = f"[2026-01-02 03:04:05 TP0] {pad} Load weight begin. avail mem=78.57 GB and so on to the end"
+    lines = [TRAFFIC[0], *[TRAFFIC[0] + " and more of the same, so that it is cut twice at least"] * 400]
+    lines[100], lines[250] = cut_line, dump
+    wrapped = wrap(lines, width, indent, between_words)
+    data = end.join(wrapped).encode()
+    limits = Limits(
+        block_bytes=4096, edge_lines=3, edge_bytes=400, history_bytes=400, line_bytes=2000, long_line_bytes=1 << 15
+    )
+    got = kept(scan(Bytes(data), limits))
+    assert all(wrapped[number - 1] == text for number, text in got.items())
+    for needed in (cut_line, dump):
+        pieces = wrap([needed], width, indent, between_words)
+        at = next(n for n in range(len(wrapped)) if wrapped[n : n + len(pieces)] == pieces) + 1
+        assert set(range(at, at + len(pieces))) <= set(got)
+    assert len(got) < len(wrapped) * 0.8
+
+
+def test_ordinary_traffic_is_not_taken_for_hard_wrapped() -> None:
+    lines = [
+        f"[2026-01-02 03:04:{n % 60:02}] Decode batch, #running-req: {n % 48}, #token: {n * 977}" for n in range(900)
+    ]
+    assert not looks_hard_wrapped("\n".join(lines).encode())
+
+
+@pytest.mark.parametrize("finder", [HyperscanFinder, RegexFinder])
+def test_progress_bars_do_not_drown_what_is_glued_to_them(finder: type[HyperscanFinder] | type[RegexFinder]) -> None:
+    bars = [
+        f"\rCapturing batches (bs={n} avail mem=9.2 GB):  {n % 100}%|##  | {n}/9999 [00:01<00:01]"
+        for n in range(20_000)
+    ]
+    bars[9_000] += "\r" + PLANTED[2]
+    data = "".join(bars).encode()
+    hits = finder(ANCHORS).find(data)
+    assert not hits.dense
+    assert [data[at - 20 : at + 1] for at in hits.offsets] == [b"KV Cache is allocated"[-21:]]
+
+
+def test_the_last_state_of_a_bar_is_kept() -> None:
+    bar = "".join(
+        f"\rCapturing batches (avail mem=9.2 GB):  {n % 100}%|# | {n}/12000 [0:01<0:01]" for n in range(12_000)
+    )
+    data = (bar + "\n" + PLANTED[2] + "\n").encode()
+    hits = HyperscanFinder(ANCHORS).find(data)
+    assert hits.offsets[0] == len(bar) - 1
+    assert len(hits.offsets) == 2
