@@ -93,11 +93,14 @@ def join_opened(pieces: list[P], whole: bool) -> tuple[list[P], int]:
         return pieces, len(pieces)
     tables = sum(piece.text.rstrip().endswith("|") and piece.text.lstrip()[:1] == "|" for piece in pieces) >= 1
     runs: list[tuple[int, int]] = []
+    dump = False
     index = 0
     used = len(pieces)
     while index < len(pieces):
         text = pieces[index].text
-        opener = _opener(text, tables) if text[:1] != "[" or not prefix.has_prefix(text) else ""
+        starts = prefix.is_bare(text)
+        dump = _leaves_open(text) if starts else dump
+        opener = "" if starts or dump else _opener(text, tables)
         end = _end(pieces, index, opener) if opener else index
         if end is None:
             if not whole and len(pieces) - index < MAX_JOIN:
@@ -116,6 +119,11 @@ def join_opened(pieces: list[P], whole: bool) -> tuple[list[P], int]:
         index = end + 1
     result.extend(pieces[index:used])
     return result, used
+
+
+def _leaves_open(text: str) -> bool:
+    """Whether the dump of the arguments starts here and goes on in the next line, with brackets of its own."""
+    return "server_args=" in text and text.count("(") + text.count("{") > text.count(")") + text.count("}")
 
 
 def _end(pieces: list[P], start: int, opener: str) -> int | None:

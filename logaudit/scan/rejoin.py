@@ -45,7 +45,7 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
 )
 _STARTS = regex.compile(
     r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b|.{0,60}\d+%\||\[rank\d|\[\w+\] "
-    r"|/[\w./\-]+:\d+: |(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
+    r"|/[\w./\-]+:\d+:(?: |$)|/[\w./\-]{30}|(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
 )
 
 
@@ -186,7 +186,7 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
         ) and not starts_other(body):
             if not finished(message):
                 return True
-            return _BEGUN.match(body) is not None
+            return _BEGUN.match(body) is not None or body[:1].islower() or body[:1].isdigit()
     if message.startswith("server_args"):
         return unfinished(message) and not starts_other(further)
     if known(message):

@@ -22,6 +22,11 @@ _BAR = regex.compile(r"(?<!\\)\|")
 _BREAK = regex.compile(r"<br ?/?>", regex.IGNORECASE)
 
 
+def _cell(text: str) -> str:
+    """A cell without the blank that pads it; further blanks before the text belong to it."""
+    return text[1:].rstrip() if text[:1] == " " else text.rstrip()
+
+
 def _row(text: str) -> Hit | None:
     inner = text.strip()[1:]
     ends = [found.start() for found in _BAR.finditer(inner)]
@@ -31,10 +36,10 @@ def _row(text: str) -> Hit | None:
         cell = inner[at:].lstrip().lstrip("`* ")
         if is_bare(cell):
             end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
-            body = inner[at:end].strip()
+            body = _cell(inner[at:end])
             return Hit((body.replace("\\|", "|"),), shape=f"bar {index} {int(closed)}")
     end = ends[-1] if closed and ends else len(inner)
-    return Hit((inner[:end].strip().replace("\\|", "|"),), shape=f"bar 0 {int(closed)}")
+    return Hit((_cell(inner[:end]).replace("\\|", "|"),), shape=f"bar 0 {int(closed)}")
 
 
 def match(text: str) -> Hit | None:
@@ -79,7 +84,7 @@ def follow(text: str, shape: str) -> Hit | None:
             return None
         at = ends[column - 1] + 1 if column else 0
         end = ends[-1] if closed == ["1"] and ends and ends[-1] >= at and inner.endswith("|") else len(inner)
-        return Hit((inner[at:end].strip().replace("\\|", "|"),), shape=shape)
+        return Hit((_cell(inner[at:end]).replace("\\|", "|"),), shape=shape)
     if kind == "csv":
         try:
             cells = next(csv.reader([text]))
