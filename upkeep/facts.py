@@ -86,6 +86,7 @@ class Facts(msgspec.Struct, frozen=True):
 def read_facts(release: Release) -> Facts:
     """Everything read off `release`. Raises SourceError where the server arguments cannot be found."""
     dump = read_dump(release)
+    messages = templates(release)
     return Facts(
         version=str(release.version),
         wordings=tuple(
@@ -96,9 +97,9 @@ def read_facts(release: Release) -> Facts:
                 t.function,
                 t.line,
             )
-            for t in templates(release)
+            for t in messages
         ),
-        memory_modules=tuple(memory_modules(release)),
+        memory_modules=tuple(memory_modules(messages)),
         arguments=tuple((a.name, a.default) for a in dump.arguments),
         printed=dump.printed,
         form=dump.form,

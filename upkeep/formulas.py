@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from upkeep.release import Release
@@ -73,29 +71,6 @@ class Function:
         return self.name.rpartition(".")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What became of one function between two releases."""
-
-    kind: str
-    """`changed`, `new`, `gone`, `moved`, `renamed`."""
-    name: str
-    was: Function | None
-    now: Function | None
-
-    def diff(self, lines: int = 400) -> str:
-        """The normalised code of both as a unified diff."""
-        old = self.was.code.splitlines() if self.was else []
-        new = self.now.code.splitlines() if self.now else []
-        text = list(difflib.unified_diff(old, new, "before", "after", lineterm="", n=2))
-        return "\n".join(text[:lines])
-
-    @property
-    def stale(self) -> bool:
-        """Whether a rule may have changed: moves and renames alter nothing."""
-        return self.kind in ("changed", "new", "gone")
-
-
 def functions(release: Release) -> list[Function]:
     """The functions of the formula, sorted by name; the same name in several modules keeps each."""
     found = []
@@ -110,35 +85,6 @@ def functions(release: Release) -> list[Function]:
             if NAMED.match(node.name) or OWNERS.search(name) or _computes(node):
                 found.append(Function(name, path, node.lineno, normalised(node, constants)))
     return sorted(found, key=lambda f: (f.name, f.path))
-
-
-def compare(before: list[Function], after: list[Function]) -> list[Change]:
-    """What changed from one release to the next, moves and renames told apart from changes."""
-    changes: list[Change] = []
-    left, right = _unequal(before, after)
-    ways: tuple[Callable[[Function], object], ...] = (
-        lambda f: (f.name, f.path),
-        lambda f: f.name,
-        lambda f: f.digest,
-        lambda f: f.short,
-    )
-    for same in ways:
-        olds = _unique(left, same)
-        for key, now in _unique(right, same).items():
-            was = olds.get(key)
-            if was is None:
-                continue
-            left.remove(was)
-            right.remove(now)
-            if was.digest != now.digest:
-                changes.append(Change("changed", now.name, was, now))
-            elif was.name != now.name:
-                changes.append(Change("renamed", now.name, was, now))
-            elif was.path != now.path:
-                changes.append(Change("moved", now.name, was, now))
-    changes += [Change("gone", f.name, f, None) for f in left]
-    changes += [Change("new", f.name, None, f) for f in right]
-    return sorted(changes, key=lambda c: (not c.stale, c.name))
 
 
 def normalised(node: ast.FunctionDef | ast.AsyncFunctionDef, constants: dict[str, str]) -> str:
@@ -174,20 +120,6 @@ def _sliced(body: list[ast.stmt]) -> list[ast.stmt]:
                     )
         kept.append(statement)
     return kept or [ast.Pass()]
-
-
-def _unequal(before: list[Function], after: list[Function]) -> tuple[list[Function], list[Function]]:
-    """Both lists without what is the same in name, place and code."""
-    same = Counter((f.name, f.path, f.digest) for f in before) & Counter((f.name, f.path, f.digest) for f in after)
-    return (
-        [f for f in before if (f.name, f.path, f.digest) not in same],
-        [f for f in after if (f.name, f.path, f.digest) not in same],
-    )
-
-
-def _unique(found: list[Function], key: Callable[[Function], object]) -> dict[object, Function]:
-    counts = Counter(key(f) for f in found)
-    return {key(f): f for f in found if counts[key(f)] == 1}
 
 
 def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upkeep.release import Release
 
@@ -36,6 +36,8 @@ ADJUSTS = re.compile(
     r"hybrid[-_ ]swa|sliding window memory|cuda graph max)",
     re.IGNORECASE,
 )
+MOST_CHOICES = 8
+"""Most texts remembered for one hole."""
 VARIANTS = 24
 """Most renderings tried for one template."""
 
@@ -112,24 +114,36 @@ class Template:
         return False
 
 
-def memory_modules(release: Release) -> list[str]:
-    """Modules that matter for memory: those that print at least one size or pool count."""
-    return [path for path in sorted(release.texts) if any(t.measures for t in templates_of(release, path))]
-
-
-def templates(release: Release, paths: list[str] | None = None) -> list[Template]:
-    """Every message of the modules `paths` (default: all), in order of place, the same wording in one function once."""
+def templates(release: Release) -> list[Template]:
+    """Every message of every module, in order of place, the same wording in one function once."""
     seen: dict[tuple[str, str, str], Template] = {}
-    for path in sorted(release.texts) if paths is None else paths:
+    for path in sorted(release.texts):
         for template in templates_of(release, path):
             seen.setdefault((path, template.function, template.key), template)
     return list(seen.values())
+
+
+def memory_modules(messages: list[Template]) -> list[str]:
+    """Modules that matter for memory: those that print at least one size or pool count."""
+    return sorted({template.path for template in messages if template.measures})
 
 
 def templates_of(release: Release, path: str) -> list[Template]:
     """The messages of one module, debug messages left out."""
     tree = release.tree(path)
     return list(_Finder(path).find(tree)) if tree else []
+
+
+_LOOKED_AT = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Call,
+    ast.Raise,
+    ast.Assert,
+)
 
 
 class _Finder:
@@ -141,7 +155,7 @@ class _Finder:
 
     def _scope(self, node: ast.AST, name: str, outer: dict[str, list[ast.expr]]) -> Iterator[Template]:
         texts = dict(outer)
-        inner = list(_own_nodes(node))
+        inner = [child for child in _own_nodes(node) if isinstance(child, _LOOKED_AT)]
         for child in inner:
             if isinstance(child, ast.Assign) and len(child.targets) == 1 and isinstance(child.targets[0], ast.Name):
                 texts[child.targets[0].id] = [*texts.get(child.targets[0].id, []), child.value]
@@ -177,17 +191,34 @@ class _Finder:
     ) -> Iterator[Template]:
         values = texts.get(text.id, []) if isinstance(text, ast.Name) else [text]
         for value in values:
-            parts = _parts(value, rest)
-            if parts and any(isinstance(p, str) and p.strip() for p in parts):
+            parts = [_chosen(part, texts) for part in _parts(value, rest)]
+            if any(isinstance(p, str) and p.strip() for p in parts):
                 yield Template(tuple(parts), call, self.path, name or "<module>", line)
+
+
+def _chosen(part: str | Hole, texts: dict[str, list[ast.expr]]) -> str | Hole:
+    """A hole that is a variable, with the texts that the function gives it."""
+    if isinstance(part, str) or part.choices or part.name not in texts:
+        return part
+    choices = dict.fromkeys(text for value in texts[part.name] for text in _choices(value))
+    return replace(part, choices=tuple(choices)[:MOST_CHOICES])
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Nodes of a scope in order, nested functions and classes themselves but not what is inside them."""
-    for child in ast.iter_child_nodes(scope):
-        yield child
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from _own_nodes(child)
+    waiting = list(ast.iter_child_nodes(scope))[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _CLOSED):
+            waiting += list(ast.iter_child_nodes(node))[::-1]
+
+
+_CLOSED = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
+    *(ast.Name, ast.Constant, ast.JoinedStr, ast.arguments, ast.Compare, ast.Import, ast.ImportFrom),
+)
+"""Nodes that are not looked into: other scopes, and what can hold no call that prints."""
 
 
 def _joined(left: ast.expr, right: ast.expr) -> ast.expr:
@@ -344,4 +375,4 @@ def _widening(options: list[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", text).strip("\r")
+    return re.sub(r"\s*[\n\t]\s*", " ", text).strip("\r")

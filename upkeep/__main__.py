@@ -1,0 +1,96 @@
+"""`python -m upkeep`: what a release of SGLang changes for this project."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from logaudit.errors import LogauditError
+from upkeep import ranges, table
+from upkeep.accept import PAGES, accept
+from upkeep.facts import Facts, facts_of
+from upkeep.judge import judge
+from upkeep.ours import Ours
+from upkeep.render import to_json, to_markdown
+from upkeep.store import FOLDER, Store
+from upkeep.wheels import as_version, cache_folder, cached, fetch, fetch_all, published
+
+OUT = Path("out")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit code: 0 nothing stale (or accepted), 1 something is stale, 2 the release cannot be read."""
+    options = _parser().parse_args(argv)
+    try:
+        return _run(options)
+    except LogauditError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return problem.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m upkeep", description=__doc__)
+    parser.add_argument(
+        "release", nargs="?", default="", help="a release number or a wheel's path; default: the newest"
+    )
+    parser.add_argument("--all", action="store_true", help="every release since 0.4.0, oldest first, each taken in")
+    parser.add_argument("--accept", action="store_true", help="write what a program can write, keep the short page")
+    parser.add_argument("--cache", type=Path, default=None, help="where wheels are kept (default: the user's cache)")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder for the Markdown and the JSON (default: out/)")
+    parser.add_argument("--store", type=Path, default=FOLDER, help="folder of the knowledge tables")
+    parser.add_argument("--pages", type=Path, default=PAGES, help="folder of the pages that are kept")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    cache = options.cache or cache_folder()
+    store, ours = Store(options.store), Ours()
+    if options.all:
+        for wheel in fetch_all(published(), cache).values():
+            facts = facts_of(wheel)
+            store = accept(facts, judge(facts, store, ours, None), store, ours, options.pages)
+            print(f"{facts.release} taken in", file=sys.stderr)
+        _write_into_the_project(store, options)
+        return 0
+    facts = facts_of(_wheel(options.release, cache))
+    verdict = judge(facts, store, ours, _baseline(facts, store, cache))
+    options.out.mkdir(parents=True, exist_ok=True)
+    text = to_markdown(verdict)
+    (options.out / f"knowledge-{facts.release}.md").write_text(text, "utf-8")
+    (options.out / f"knowledge-{facts.release}.json").write_text(to_json(verdict), "utf-8")
+    print(text)
+    if options.accept:
+        _write_into_the_project(accept(facts, verdict, store, ours, options.pages), options)
+        return 0
+    return int(verdict.stale)
+
+
+def _write_into_the_project(store: Store, options: argparse.Namespace) -> None:
+    """Argument table and release ranges, when the tables are the project's own."""
+    if options.store == FOLDER:
+        table.write(store)
+        ranges.apply(ranges.edits(store))
+
+
+def _wheel(asked: str, cache: Path) -> Path:
+    if not asked:
+        return fetch(published()[-1], cache)
+    version = as_version(asked)
+    return Path(asked) if version is None else fetch(version, cache)
+
+
+def _baseline(facts: Facts, store: Store, cache: Path) -> Facts | None:
+    """The facts of the release that this one is held against, for the diffs; None when its wheel cannot be had."""
+    base = store.base_for(facts.release)
+    if base is None:
+        return None
+    try:
+        return facts_of(cached(cache).get(base) or fetch(base, cache))
+    except LogauditError as problem:
+        print(f"no diffs: {problem}", file=sys.stderr)
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
