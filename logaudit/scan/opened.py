@@ -61,7 +61,11 @@ def _opener(text: str, tables: bool) -> str:
         if not first:
             return ""
         second = start[1:].lstrip(" ")[:1]
-        if second not in "\"'{" or not second or start.rstrip().endswith(("}", "},", "]")):
+        if (
+            second not in "\"'{"
+            or not second
+            or start.rstrip().endswith(("}", "},", "]") if first == "[" else ("}", "},"))
+        ):
             return ""
         if first == "[" and second == "{" and len(start) < 12:
             return ""
@@ -111,6 +115,9 @@ def join_opened(pieces: list[P], whole: bool) -> tuple[list[P], int]:
             runs.append((index, end))
         index = end + 1
     width = _width([len(pieces[at].text) for start, end in runs for at in range(start, end)])
+    indents = [rejoin.indent_of(pieces[at].text) for start, end in runs for at in range(start + 1, end + 1)]
+    if width is not None and width.kind == "sign" and len(indents) > 1 and min(indents) > 1:
+        width = rejoin.Width("sign", width.width, min(indents))
     result: list[P] = []
     index = 0
     for start, end in runs:
@@ -168,10 +175,6 @@ def _width(lengths: list[int]) -> rejoin.Width | None:
 def _merge(run: list[P], width: rejoin.Width | None) -> P:
     first = run[0]
     text = first.text
-    indents = [rejoin.indent_of(piece.text) for piece in run[1:]]
-    indent = min(indents) if indents else 0
-    if width is not None and width.kind == "sign" and len(indents) > 1 and indent > 1:
-        width = rejoin.Width("sign", width.width, indent)
     for before, piece in zip(run, run[1:], strict=False):
         text = rejoin.glue(text, len(before.text), piece.text, width)
     merged: P = type(first)(first.number, text, "\n".join(p.raw for p in run), first.gap, first.spaced)  # type: ignore[call-arg]

@@ -48,13 +48,17 @@ class Leaf:
     stream: str = ""
     host: str = ""
     lengths: tuple[int, ...] = ()
-    """Length of the text at each depth, the outermost first; empty when the line was put together or taken apart."""
+    """Length of the text at each depth, the outermost first; 0 where it stood in one piece with other lines."""
     bare: bool = False
     """Whether a log line starts here."""
     gap: bool = False
     """Whether lines are missing before it."""
     spaced: bool = False
     """Whether blank lines stand before it."""
+    alone: bool = True
+    """Whether its physical line holds nothing else."""
+    lost: int = 0
+    """How many signs of colours were taken off it: they count where a width was measured."""
 
 
 def clean(text: str, name: Callable[[str], None] | None = None) -> str:
@@ -75,6 +79,20 @@ def _gap(text: str, inner: str) -> int:
         return 0
     outer = text[: len(text) - len(inner)]
     return len(outer) - len(outer.rstrip(" "))
+
+
+def _whole_row(text: str, hit: Hit | None) -> Hit | None:
+    """The hit with the bar that opens a table's row left to the row."""
+    if hit is None or len(hit.texts) != 1 or not text.rstrip().endswith("|"):
+        return hit
+    inner = hit.texts[0]
+    if not inner or not text.endswith(inner):
+        return hit
+    outer = text[: len(text) - len(inner)]
+    bar = outer.rfind("|")
+    if bar <= 0 or outer[bar + 1 :].strip() or not outer[:bar].strip():
+        return hit
+    return replace(hit, texts=(text[bar:],))
 
 
 def holds_more(text: str) -> bool:
@@ -103,7 +121,8 @@ class Peeler:
 
     def _reaches(self, chain: Chain, text: str) -> bool:
         for recogniser, shape, _ in chain:
-            hit = recogniser.follow(clean(text), shape)
+            text = clean(text)
+            hit = _whole_row(text, recogniser.follow(text, shape))
             if hit is None or not hit.texts:
                 return False
             text = hit.texts[0]
@@ -120,7 +139,7 @@ class Peeler:
                 if part.strip() and prefix.is_bare(part):
                     return ()
         for recogniser in self._all:
-            hit = recogniser.match(text)
+            hit = _whole_row(text, recogniser.match(text))
             if hit is None:
                 continue
             for inner in hit.texts[:40]:
@@ -161,8 +180,7 @@ class Peeler:
     def _apply(self, leaf: Leaf, chain: Chain, depth: int) -> Iterator[Leaf]:
         if depth:
             leaf.text = clean(leaf.text, self._name)
-        if leaf.lengths or depth == 0:
-            leaf.lengths = (*leaf.lengths, len(leaf.text))
+        leaf.lengths = (*leaf.lengths, len(leaf.text) + leaf.lost)
         text = leaf.text
         if prefix.is_bare(text):
             leaf.bare = True
@@ -170,7 +188,7 @@ class Peeler:
             return
         if chain:
             recogniser, shape, gap = chain[0]
-            hit = recogniser.follow(text, shape)
+            hit = _whole_row(text, recogniser.follow(text, shape))
             if hit is not None:
                 if len(hit.texts) == 1 and (more := _gap(text, hit.texts[0]) - gap) > 0:
                     hit = replace(hit, texts=(text[-len(hit.texts[0]) - more :] if hit.texts[0] else "",))
@@ -193,19 +211,19 @@ class Peeler:
         if hit.partial:
             begun = self._open.get(key)
             if begun is None:
-                self._open[key] = replace(inner, text=hit.texts[0], lengths=())
+                self._open[key] = replace(inner, text=hit.texts[0], lengths=(0,) * len(leaf.lengths))
             else:
                 begun.text += hit.texts[0]
             return
         begun = self._open.pop(key, None) if self._open and hit.texts else None
         if begun is not None:
-            whole = replace(begun, text=begun.text + hit.texts[0], lengths=())
+            whole = replace(begun, text=begun.text + hit.texts[0], lengths=(0,) * len(leaf.lengths))
             chain = self.find(whole.text)
             yield from self._apply(whole, rest if chain is None else chain, depth + 1)
             return
         alone = len(hit.texts) == 1
         for text in hit.texts[:MAX_PARTS]:
-            part = replace(inner, text=text, lengths=inner.lengths if alone else ())
+            part = replace(inner, text=text, lengths=inner.lengths if alone else (0,) * len(inner.lengths))
             part_chain = rest
             if not alone and rest and not self._reaches(rest, text):
                 part_chain = self._search(text, depth + 1, [MAX_LOOKS]) or rest
@@ -232,7 +250,7 @@ class Peeler:
             if len(pieces) > 1:
                 self._name(glued.NAME)
                 for piece in pieces:
-                    yield replace(leaf, text=piece, lengths=(), bare=prefix.is_bare(piece))
+                    yield replace(leaf, text=piece, lengths=(0,) * len(leaf.lengths), bare=prefix.is_bare(piece))
                 return
             if pieces:
                 leaf.text = pieces[0]
@@ -246,5 +264,7 @@ class Peeler:
             if chain:
                 last = chain
             yield from self._apply(
-                replace(leaf, text=part, lengths=(), bare=False), last if chain is None else chain, depth + 1
+                replace(leaf, text=part, lengths=(0,) * len(leaf.lengths), bare=False),
+                last if chain is None else chain,
+                depth + 1,
             )

@@ -149,11 +149,15 @@ def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int, befo
 
 def unfinished(message: str) -> bool:
     """Whether a message known to go on breaks off."""
-    if message.startswith("server_args=") or message.startswith("server_args:"):
+    if message.startswith(("server_args=", "server_args:")):
+        if "(" not in message and "{" not in message:
+            return message.startswith("server_args=")
         return message.count("(") + message.count("{") > message.count(")") + message.count("}")
     for head, tail in _TAILS:
         if head.match(message):
             return tail.search(message.rstrip()) is None
+    if len(message) > 3 and any(head.fullmatch(message, partial=True) for head, _ in _TAILS):
+        return True
     return _UNFINISHED.search(message) is not None or message.count("(") > message.count(")")
 
 
@@ -164,7 +168,9 @@ def finished(message: str) -> bool:
 
 def known(message: str) -> bool:
     """Whether a message is one whose end is known."""
-    return any(head.match(message) for head, _ in _TAILS)
+    return any(head.match(message) for head, _ in _TAILS) or (
+        len(message) > 3 and any(head.fullmatch(message, partial=True) for head, _ in _TAILS)
+    )
 
 
 def starts_other(text: str) -> bool:

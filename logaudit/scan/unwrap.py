@@ -106,7 +106,7 @@ class Unwrapper:
     def _held(group: list[Leaf], block: list[Piece]) -> list[Piece]:
         """The physical lines of the last logical line, which the next block may continue."""
         first = group[0]
-        if not first.lengths:
+        if not all(leaf.alone for leaf in group):
             return []
         return [piece for piece in block if piece.number >= first.number]
 
@@ -137,9 +137,10 @@ class Unwrapper:
                 leaves.extend(peeler.closed())
             text = texts[index]
             leaf = Leaf(piece.number, text, piece.raw, gap=piece.gap, spaced=piece.spaced)
+            leaf.lost = len(piece.text.rstrip("\r")) - len(text)
             if chain == () and bare[index] and not peel.holds_more(text):
                 leaf.bare = True
-                leaf.lengths = () if piece.joined else (len(text),)
+                leaf.lengths = (0,) if piece.joined else (len(text) + leaf.lost,)
                 leaves.append(leaf)
                 before = ()
                 continue
@@ -150,9 +151,11 @@ class Unwrapper:
             found = [part for part in peeler.leaves(leaf, chain) if part.text.strip()]
             if piece.joined:
                 for part in found:
-                    part.lengths = ()
+                    part.lengths = (0, *part.lengths[1:])
             for position, part in enumerate(found):
                 part.gap = piece.gap and position == 0
+                part.spaced = piece.spaced and position == 0
+                part.alone = len(found) == 1
                 leaves.append(part)
         self._shown_chain = before
         return leaves
@@ -173,12 +176,12 @@ class Unwrapper:
         groups: list[list[Leaf]] = []
         messages: list[str] = []
         for leaf in leaves:
-            if groups and not leaf.bare and not leaf.gap and leaf.lengths and (spaced or not leaf.spaced):
+            if groups and not leaf.bare and not leaf.gap and leaf.lengths[-1] and (spaced or not leaf.spaced):
                 before = groups[-1][-1]
                 depth = len(leaf.lengths) - 1
                 width = self._widths.get(depth)
                 length = before.lengths[depth] if len(before.lengths) > depth else None
-                if length is not None and groups[-1][0].lengths:
+                if length:
                     message = messages[-1]
                     slash = message.rstrip().endswith("\\") and _COMMAND.search(message)
                     if slash:
@@ -201,7 +204,7 @@ class Unwrapper:
         return groups
 
     def _learn(self, leaves: list[Leaf]) -> None:
-        depths = {len(leaf.lengths) - 1 for leaf in leaves if leaf.lengths and not leaf.bare}
+        depths = {len(leaf.lengths) - 1 for leaf in leaves if not leaf.bare}
         for depth in depths:
             there = [leaf for leaf in leaves if len(leaf.lengths) > depth]
             starts = [leaf.bare or len(leaf.lengths) != depth + 1 for leaf in there]
@@ -227,7 +230,7 @@ class Unwrapper:
                 self._emit(first, first.raw, lines)
                 continue
             raw = "\n".join(leaf.raw for leaf in group)
-            whole = replace(first, lengths=(), bare=False)
+            whole = replace(first, lengths=(0,), bare=False)
             whole.text = clean(whole.text)
             chain = self._peeler.find(whole.text) or ()
             for leaf in self._peeler.leaves(whole, chain):

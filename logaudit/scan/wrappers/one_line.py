@@ -26,7 +26,7 @@ SAMPLES = (
 
 _SIGNS = regex.compile(r"⏎|↵|␤|␍␊|␊")
 _ESCAPES = regex.compile(r"(?:(?:\\{1,2}r)?\\{1,2}n|\\{1,2}r)")
-_TAGS = regex.compile(r"[ ]?<br ?/?>[ ]?", regex.IGNORECASE)
+_TAGS = regex.compile(r"<br ?/?>", regex.IGNORECASE)
 _DUMP = regex.compile(r"server_args[=:]")
 
 
@@ -41,12 +41,9 @@ def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str
     `starts` tells whether a part begins a log line: without such a part an escape belongs to the message.
     """
     if "⏎" in text or "↵" in text or "␤" in text or "␊" in text:
-        parts = _SIGNS.split(text)
-        if all(part.endswith(" ") for part in parts[:-1]) and all(part.startswith(" ") for part in parts[1:] if part):
-            parts = [part[:-1] if part.endswith(" ") else part for part in parts]
-            parts = [parts[0], *(part[1:] for part in parts[1:])]
+        parts = _without_padding(_SIGNS.split(text))
     elif "<br" in text or "<BR" in text:
-        parts = _TAGS.split(text)
+        parts = _without_padding(_TAGS.split(text))
     else:
         parts = _ESCAPES.split(text)
         if not any(starts(part.lstrip()) for part in parts[1:80]):
@@ -54,6 +51,14 @@ def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str
             return [parts[0]] if len(parts) == 2 and not parts[1].strip() else [text]
         parts = _mend(parts)
     return [part for part in parts if part.strip()]
+
+
+def _without_padding(parts: list[str]) -> list[str]:
+    """The parts without the blanks around the sign, where every sign has them."""
+    if all(part.endswith(" ") for part in parts[:-1]) and all(part.startswith(" ") for part in parts[1:] if part):
+        parts = [part[:-1] if part.endswith(" ") else part for part in parts]
+        return [parts[0], *(part[1:] for part in parts[1:])]
+    return parts
 
 
 def _mend(parts: list[str]) -> list[str]:

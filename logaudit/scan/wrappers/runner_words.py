@@ -12,7 +12,7 @@ SURE = False
 SAMPLES = (("sglang-0 server [2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),)
 
 _LINE = regex.compile(
-    r"(?P<words>(?:\S{1,120}[ \t]{1,30}){1,4}|\S{1,60}[:\]>])(?=\[(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|gpu_id=|\d\d:\d\d:\d\d ))"
+    r"(?P<words>(?:\S{1,120}[ \t]{1,30}){1,4}|\S{1,60}[:\]>])(?=\[(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|gpu_id=|\d\d:\d\d:\d\d )|[\[{]+[\"']|[\"'`]\[)"
 )
 
 

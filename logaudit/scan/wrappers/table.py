@@ -19,7 +19,7 @@ SAMPLES = (
 )
 
 _BAR = regex.compile(r"(?<!\\)\|")
-_BREAK = regex.compile(r"<br ?/?>", regex.IGNORECASE)
+_PLAIN = regex.compile(r"[\w .:/+@#-]{0,120}")
 
 
 def _cell(text: str) -> str:
@@ -63,10 +63,15 @@ def match(text: str) -> Hit | None:
 
 
 def _pick(cells: list[str], kind: str) -> Hit | None:
+    if not _PLAIN.fullmatch(cells[0]):
+        return None
     for index, cell in enumerate(cells):
         if index and is_bare(cell.strip()):
             rest = "\t".join(cells[index:]).strip() if kind == "tab" else cell
             return Hit((rest,), parse_stamp(cells[0]), shape=f"{kind} {index}")
+    if kind == "csv" and len(cells) > 1:
+        index = max(range(len(cells)), key=lambda at: len(cells[at]))
+        return Hit((cells[index],), parse_stamp(cells[0]), shape=f"csv {index}") if index else None
     return None
 
 
