@@ -64,7 +64,12 @@ BOOL_COLUMNS = ("mla",)
 
 def rank_columns() -> dict[str, str]:
     """Column name -> pandas dtype of the rank frame, in order; the same for every log."""
-    order: list[tuple[str, str]] = [("source", "Int64"), ("launch", "Int64"), ("outcome", "string"), ("worker", "string")]
+    order: list[tuple[str, str]] = [
+        ("source", "Int64"),
+        ("launch", "Int64"),
+        ("outcome", "string"),
+        ("worker", "string"),
+    ]
     order += [(name, "Int64") for name in ("draft_index", "tp", "pp", "dp", "ep", "attn_cp", "node")]
     order += [(name, "string") for name in ("model_type", "quant", "kv_dtype")]
     order += [("mla", "boolean")]
@@ -158,6 +163,13 @@ def scheduler_of(launch: Launch, key: RankKey) -> Scheduler | None:
     return next((s for s in same if s.rank == key), same[0] if same else None)
 
 
+def _column(values: list[Any], dtype: str) -> Any:
+    import pandas as pd
+
+    array: Any = pd.array
+    return array(values, dtype=dtype)
+
+
 def rank_frame(launches: Sequence[Launch]) -> pd.DataFrame:
     """One row per launch, worker and rank; columns and dtypes of `rank_columns`, GiB with rounding bounds."""
     import pandas as pd
@@ -167,7 +179,7 @@ def rank_frame(launches: Sequence[Launch]) -> pd.DataFrame:
         for rank in launch.ranks:
             scheduler = scheduler_of(launch, rank.key)
             for worker in rank.workers:
-                row = {"source": launch.source, "launch": launch.index, "outcome": launch.outcome}
+                row: dict[str, Any] = {"source": launch.source, "launch": launch.index, "outcome": launch.outcome}
                 row |= _key_row(rank.key) | _worker_row(worker)
                 if worker.worker == "target":
                     sized = sizing_reading(rank)
@@ -181,7 +193,7 @@ def rank_frame(launches: Sequence[Launch]) -> pd.DataFrame:
                         row["context_length"] = scheduler.context_length
                 rows.append(row)
     columns = rank_columns()
-    data = {name: pd.array([row.get(name) for row in rows], dtype=dtype) for name, dtype in columns.items()}
+    data = {name: _column([row.get(name) for row in rows], dtype) for name, dtype in columns.items()}
     return pd.DataFrame(data)
 
 
@@ -205,6 +217,11 @@ RECORD_COLUMNS = {
 WHOLE_UNITS = frozenset({"tokens", "slots", "requests", "count", "bytes"})
 
 
+def field_column(name: str) -> str:
+    """The record frame's column of a field: its name, made distinct from the columns that every record has."""
+    return f"{name}_printed" if name in RECORD_COLUMNS or name == "text" else name
+
+
 def record_columns() -> dict[str, str]:
     """Column name -> dtype of the record frame: the common ones, then every field of every kind by name."""
     from logaudit.extract import all_extractors
@@ -213,8 +230,9 @@ def record_columns() -> dict[str, str]:
     for extractor in all_extractors():
         for part in extractor.fields:
             dtype = "string" if part.unit == "text" else "Int64" if part.unit in WHOLE_UNITS else "Float64"
-            if columns.setdefault(part.name, dtype) != dtype:
-                columns[part.name] = "string" if "string" in (dtype, columns[part.name]) else "Float64"
+            column = field_column(part.name)
+            if columns.setdefault(column, dtype) != dtype:
+                columns[column] = "string" if "string" in (dtype, columns[column]) else "Float64"
     columns["text"] = "string"
     return columns
 
@@ -229,7 +247,8 @@ def record_frame(records: Sequence[tuple[int | None, int, Record]]) -> pd.DataFr
     rows = []
     for launch, source, record in records:
         row: dict[str, Any] = {
-            name: value.value if isinstance(value, Interval) else value for name, value in record.fields.items()
+            field_column(name): value.value if isinstance(value, Interval) else value
+            for name, value in record.fields.items()
         }
         row |= {
             "source": source,
@@ -252,9 +271,9 @@ def record_frame(records: Sequence[tuple[int | None, int, Record]]) -> pd.DataFr
     for name, dtype in record_columns().items():
         values = [row.get(name) for row in rows]
         if name == "time":
-            data[name] = pd.Series(pd.to_datetime(values), dtype=dtype)
+            data[name] = pd.Series(pd.DatetimeIndex(values), dtype=dtype)
         elif dtype == "string":
-            data[name] = pd.array([None if v is None else str(v) for v in values], dtype=dtype)
+            data[name] = _column([None if v is None else str(v) for v in values], dtype)
         else:
-            data[name] = pd.array(values, dtype=dtype)
+            data[name] = _column(values, dtype)
     return pd.DataFrame(data)

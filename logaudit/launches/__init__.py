@@ -133,7 +133,7 @@ def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
         records=tuple(record for record in records if record.kind not in TRAFFIC_KINDS),
         args=args,
         args_line=segment.dumps[0][0].line if segment.dumps else None,
-        args_origin="none" if parsed is None else "dump",
+        args_origin="none" if parsed is None else "short" if parsed.form == "short" else "dump",
         args_complete=parsed is not None and parsed.complete,
         outcome=outcome,
         failure=failure,

@@ -10,13 +10,16 @@ from logaudit.interval import Interval
 from logaudit.launches.keys import key_of
 from logaudit.launches.model import RankKey
 from logaudit.launches.ranks import FREE_KINDS
-from logaudit.sglang.server_args import ParsedArgs, parse_dump
+from logaudit.sglang.server_args import ParsedArgs, parse_server_args
 
 LAUNCHER_PHASE = "launch"
 READY_KINDS = frozenset({"server_ready"})
 SCHEDULER_KINDS = frozenset({"scheduler_ready"})
 START_KINDS = frozenset({"dist_init_begin", "load_weight_begin"})
 DUMP_KIND = "server_args_dump"
+
+NOTHING_PARSED = ParsedArgs(values={}, names_in_order=(), form="short", complete=False)
+"""A dump line of which nothing could be read."""
 
 JUMP_GIB = 0.5
 """Free memory that rises by more than this between two loads of one rank was given back: another start."""
@@ -95,7 +98,7 @@ def segments(records: Iterable[Record], fatal_kinds: frozenset[str], launcher_ki
     pending: list[Record] = []
     for record in records:
         if record.kind == DUMP_KIND:
-            parsed = parse_dump(record.text)
+            parsed = parse_server_args(record.text) or NOTHING_PARSED
             joins = bool(current.dumps) and not current.ready and same_server(current.dumps[0][1], parsed)
             if (current.started or current.dumps or current.dead) and not joins:
                 done.append(current)

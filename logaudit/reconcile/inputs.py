@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +108,8 @@ def page_size(launch: Launch) -> int | None:
         value = record.fields.get("page_size") if record.kind == "adjust_page_size" else None
         if isinstance(value, int):
             return value
-    value = launch.args.get("page_size")
-    return value if isinstance(value, int) else None
+    dumped = launch.args.get("page_size")
+    return dumped if isinstance(dumped, int) else None
 
 
 def _first_gib(launch: Launch, kind: str, name: str) -> Interval | None:
@@ -140,7 +141,7 @@ def primary_ranks(launch: Launch) -> list[RankReadings]:
     return [rank for rank in launch.ranks if replica is None or rank.key.dp == replica]
 
 
-def stage_readings(rows: list[dict[str, Any]], replica: int | None) -> tuple[StageReadings, ...]:
+def stage_readings(rows: Sequence[Mapping[str, Any]], replica: int | None) -> tuple[StageReadings, ...]:
     """The readings that decide the budget, from the target rows of the rank frame of one launch."""
     return tuple(
         StageReadings(
@@ -160,7 +161,7 @@ def stage_readings(rows: list[dict[str, Any]], replica: int | None) -> tuple[Sta
 
 
 def sizing_inputs(
-    launch: Launch, rows: list[dict[str, Any]], release: Version, fraction: Fraction | None, given: Given
+    launch: Launch, rows: Sequence[Mapping[str, Any]], release: Version, fraction: Fraction | None, given: Given
 ) -> SizingInputs:
     """The inputs of one start under the rules of `release`; `rows` are its rows of the rank frame."""
     ranks = primary_ranks(launch)

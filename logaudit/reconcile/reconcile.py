@@ -119,7 +119,7 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
     candidates: list[Candidate] = []
     inputs_by_release = {}
     for release in bracket.candidates:
-        inputs = sizing_inputs(launch, list(rows), release, fraction, given)
+        inputs = sizing_inputs(launch, rows, release, fraction, given)
         expectation = expect(inputs)
         comparison = compare(expectation, actual, refused=refused(launch))
         comparison = _honest(comparison, expectation, fraction, checkable, inputs.all_ranks_print)
