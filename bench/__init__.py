@@ -1,0 +1,1 @@
+"""Benchmarks of logaudit against other tools on the same work."""
