@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -140,7 +141,7 @@ class _Scan:
 
     def stream(self, blocks: Iterator[bytes]) -> Iterator[Piece]:
         start = _Start(self._without_hole(blocks))
-        head = start.until(_SNIFF_BYTES)
+        head = start.head(_SNIFF_BYTES)
         if not head and self.hole_bytes:
             raise SourceError("it holds zero bytes only", where=self.tally.source.name, do="copy the file again")
         if not head:
@@ -151,12 +152,13 @@ class _Scan:
         if not self.tally.encoding.startswith("utf-8"):
             text = transcode(self._count_raw(text), self.tally.encoding)
             start = _Start(text)
+            head = start.head(_SNIFF_BYTES)
             text = start.all()
-        whole = start.until(self.small_bytes + 1)
-        if len(whole) <= self.small_bytes:
-            yield from self._whole(whole)
+        if not start.reaches(self.small_bytes + 1):
+            yield from self._whole(b"".join(text))
             return
-        yield from self._filtered((whole[:_SNIFF_BYTES], whole[-_SNIFF_BYTES:]), lambda searcher: searcher.stream(text))
+        samples = [head, start.last()]
+        yield from self._filtered(samples, lambda searcher: searcher.stream(text))
 
     def _without_hole(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Leave out the zeros at the start of a file that was cut while its writer went on at its old offset."""
@@ -192,24 +194,38 @@ class _Start:
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
-        self._held: list[bytes] = []
+        self._held: deque[bytes] = deque()
         self._size = 0
 
-    def until(self, size: int) -> bytes:
-        """At least `size` bytes, fewer only where the stream ends before."""
+    def reaches(self, size: int) -> bool:
+        """Whether the stream has at least `size` bytes."""
         while self._size < size:
             block = next(self._blocks, None)
             if block is None:
-                break
+                return False
             self._held.append(block)
             self._size += len(block)
-        self._held = [b"".join(self._held)]
-        return self._held[0]
+        return True
+
+    def head(self, size: int) -> bytes:
+        """The first `size` bytes, fewer only where the stream ends before."""
+        self.reaches(size)
+        parts, held = [], 0
+        for block in self._held:
+            if held >= size:
+                break
+            parts.append(block[: size - held])
+            held += len(parts[-1])
+        return b"".join(parts)
+
+    def last(self) -> bytes:
+        """Up to _SNIFF_BYTES at the end of what was looked at so far."""
+        return self._held[-1][-_SNIFF_BYTES:] if self._held else b""
 
     def all(self) -> Iterator[bytes]:
-        """The whole stream; asked for once, iterated after the last `until`."""
+        """The whole stream; iterated once, after the last look at its head."""
         while self._held:
-            yield self._held.pop(0)
+            yield self._held.popleft()
         yield from self._blocks
 
 
