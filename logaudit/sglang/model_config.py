@@ -55,6 +55,8 @@ _CLASS_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """What the configuration classes fill in where a file leaves a key out, by `model_type`."""
 
+_KIMI_TOWER = {"num_hidden_layers": 27, "hidden_size": 1152}
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
@@ -99,7 +101,9 @@ class ModelConfig:
     quant_method: str | None = None
     kv_cache_quant_algo: str | None = None
     multimodal: bool = False
+    has_vision_config: bool = False
     vision_layers: int | None = None
+    """`num_hidden_layers` of the vision tower, where its config has that name."""
     vision_hidden_size: int | None = None
     minimax_sparse: Mapping[str, Any] | None = None
     """The `sparse_attention_config` of MiniMax-M3."""
@@ -278,8 +282,8 @@ def _read(data: Json, where: str, quantization: Json | None) -> ModelConfig:
     is_dsv4 = any(name in archs.DSV4 for name in architectures)
     nope_only = bool(keys.get("use_mla_nope")) and any(name.startswith("BailingMoeV3") for name in architectures)
     rope = keys.whole("qk_rope_head_dim") or 0
-    vision = data.get("vision_config")
-    vision = vision if isinstance(vision, Mapping) else {}
+    tower = data.get("vision_config")
+    vision = tower if isinstance(tower, Mapping) else {}
     method, kv_quant = _quantization(data, text, quantization)
     return ModelConfig(
         architectures=architectures,
@@ -315,13 +319,21 @@ def _read(data: Json, where: str, quantization: Json | None) -> ModelConfig:
         dtype=_dtype(data, text),
         quant_method=method,
         kv_cache_quant_algo=kv_quant,
-        multimodal=bool(vision) or any(isinstance(data.get(k), Mapping) for k in ("audio_config", "sound_config")),
-        vision_layers=_first_whole(vision, "num_hidden_layers", "depth", "num_layers"),
-        vision_hidden_size=_first_whole(vision, "hidden_size", "embed_dim"),
+        multimodal=any(isinstance(data.get(k), Mapping) for k in ("vision_config", "audio_config", "sound_config")),
+        has_vision_config=isinstance(tower, Mapping),
+        vision_layers=_tower(vision, model_type, "num_hidden_layers"),
+        vision_hidden_size=_tower(vision, model_type, "hidden_size"),
         minimax_sparse=_mapping(keys.get("sparse_attention_config")),
         name=where,
         notes=tuple(notes),
     )
+
+
+def _tower(vision: Json, model_type: str, key: str) -> int | None:
+    """A size of the vision tower; Kimi-K2.5's config class names them `vt_…` and has defaults of its own."""
+    if model_type == "kimi_k25":
+        return _first_whole(vision, key, f"vt_{key}") or _KIMI_TOWER[key]
+    return _first_whole(vision, key)
 
 
 def _mapping(value: Any) -> Mapping[str, Any] | None:

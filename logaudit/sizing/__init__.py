@@ -1,6 +1,19 @@
 """The allocation that SGLang's formula gives for the figures of a launch, term by term."""
 
 from logaudit.sizing.expectation import expect
+from logaudit.sizing.fraction import AutomaticFraction, automatic_fraction, infer_fraction, smallest_fraction
 from logaudit.sizing.model import Expectation, Input, PrintedPool, SizingInputs, StageReadings, Term
 
-__all__ = ["Expectation", "Input", "PrintedPool", "SizingInputs", "StageReadings", "Term", "expect"]
+__all__ = [
+    "AutomaticFraction",
+    "Expectation",
+    "Input",
+    "PrintedPool",
+    "SizingInputs",
+    "StageReadings",
+    "Term",
+    "automatic_fraction",
+    "expect",
+    "infer_fraction",
+    "smallest_fraction",
+]

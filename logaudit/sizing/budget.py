@@ -13,9 +13,8 @@ from logaudit.sizing.parallel import Layout
 
 _FLOAT32_HALF_STEP = 2.0**-24
 _POINT = 1e-9
+_USUAL_RESERVES_MIB = (100, 1124)
 _WORLD_MINIMUM_SINCE = Version("0.4.7")
-_MULTIMODAL_RESERVE_SINCE = Version("0.5.18")
-_DRAFT_FIRST_SINCE = Version("0.5.14")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,11 @@ def _minimum(
 def _rank(reading: StageReadings) -> str:
     names = (("PP", reading.pp), ("DP", reading.dp), ("TP", reading.tp))
     return " ".join(f"{name}{number}" for name, number in names if number is not None) or "the only rank"
+
+
+def _exact_reserve(printed: Interval) -> Interval:
+    """The multimodal reserve behind its two decimals: whole MiB, by default 100, with GPU feature transport 1124."""
+    return next((Interval.exact(mib / 1024) for mib in _USUAL_RESERVES_MIB if printed.holds(mib / 1024)), printed)
 
 
 def static_budget(inputs: SizingInputs, layout: Layout) -> Budget:
@@ -114,14 +118,26 @@ def static_budget(inputs: SizingInputs, layout: Layout) -> Budget:
         ),
     ]
     if inputs.mm_reserve_gib is not None:
-        rest = rest - inputs.mm_reserve_gib
+        kept = _exact_reserve(inputs.mm_reserve_gib)
+        rest = rest - kept
         terms.append(
             Term(
                 "multimodal reserve",
-                f"- {inputs.mm_reserve_gib.value:.2f}",
-                gib=inputs.mm_reserve_gib,
+                f"- {kept.value:.4f}",
+                gib=kept,
                 inputs=(Input("multimodal reserve", f"{inputs.mm_reserve_gib.value:.2f} GiB", "log"),),
                 source="mm_runtime_reservation_gb, 0.5.18+",
+            )
+        )
+    if inputs.page_shard_scratch_gib is not None:
+        rest = rest - inputs.page_shard_scratch_gib
+        terms.append(
+            Term(
+                "page shard scratch",
+                f"- {inputs.page_shard_scratch_gib.value:.2f}",
+                gib=inputs.page_shard_scratch_gib,
+                inputs=(Input("page shard scratch", f"{inputs.page_shard_scratch_gib.value:.2f} GiB", "log"),),
+                source="compute_page_shard_scratch_bytes, 0.5.22+",
             )
         )
     rest = Interval(rest.value, rest.low - _POINT, rest.high + _POINT)

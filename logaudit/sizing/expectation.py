@@ -28,6 +28,7 @@ _EAGLE_ONLY_HEADROOM_SINCE = Version("0.5.3")
 _FLOOR_BEFORE_CAP_SINCE = Version("0.5.11")
 _PAGES_SINCE = Version("0.4.4")
 _STAGE_MINIMUM_SINCE = Version("0.5.2")
+_SIZE_SLACK = 1e-6
 _CONTEXT_PARALLEL_PRINTED = "decode context parallelism is computed per rank; how this release prints it was not tried"
 
 
@@ -46,6 +47,8 @@ class _Work:
     assumptions: list[str] = field(default_factory=list)
     stages: tuple[range, ...] = ()
     from_log: bool = False
+    rows: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Bytes of one row of a pool by its name and stage, where the config gives them."""
 
     @property
     def release(self) -> Version:
@@ -141,6 +144,8 @@ def _state(work: _Work, rest: Interval | None) -> tuple[hybrid.StatePool | None,
     if config is not None and config.linear is not None:
         size, text = hybrid.state_bytes(config.linear, args, work.layout, work.release, config.num_hidden_layers)
         per = Interval.exact(size)
+        if speculation(args) is None and work.layout.pp == 1:
+            work.rows["mamba", 0] = float(size)
         origin = Input("state per request", f"{size} B", "model_config")
     else:
         found = _printed_state(work)
@@ -343,6 +348,8 @@ def _config_cells(work: _Work, config: ModelConfig) -> list[Interval] | None:
     for number, ids in enumerate(_stage_kv_layers(work, config)):
         base = cells.kv_cell(config, ids, work.dtype, work.layout, work.args, release, device=work.inputs.device)
         priced = base
+        if work.dtype.scheme == "plain" and (config.mla or config.head_dim == config.v_head_dim):
+            work.rows["kv", number] = work.rows["full", number] = float(base.pool_bytes or base.bytes)
         if extra is not None:
             priced = drafts.with_draft(base, extra[0], config, ids, work.layout, release)
         result.append(Interval.exact(float(priced.bytes)))
@@ -537,6 +544,8 @@ def _window_costs(work: _Work) -> swa.Costs | None:
             full_each += full_each // dtype.element_bytes // 32
             window_each += window_each // dtype.element_bytes // 32
     full, window = full_each * n_full, window_each * n_window
+    if dtype.scheme == "plain":
+        work.rows["full", 0], work.rows["swa", 0] = float(full), float(window)
     own_sizes = "MiMoV2FlashForCausalLM" in config.architectures
     if release < Version("0.5.9") and not own_sizes:
         window = full_each * n_window
@@ -710,6 +719,7 @@ def _answer(
     if args.assumed:
         work.assumptions.append("not in the log, taken at their defaults: " + ", ".join(sorted(args.assumed)))
     stop = bool(work.missing)
+    sizes, inconsistent = _check_pools(work)
     base = Expectation(
         formula=f"{release}/{work.kind}",
         attention=work.kind,
@@ -721,6 +731,8 @@ def _answer(
         missing=tuple(dict.fromkeys(work.missing)),
         assumptions=tuple(dict.fromkeys(work.assumptions)),
         bytes_from_log=work.from_log,
+        pools_gib=sizes,
+        inconsistent=inconsistent,
     )
     if counts is None or stop:
         return base
@@ -745,3 +757,28 @@ def _answer(
             page_size=work.page,
         ),
     )
+
+
+def _check_pools(work: _Work) -> tuple[dict[str, Interval], tuple[str, ...]]:
+    """What the config says that each printed pool takes, and the pools whose printed size is another."""
+    sizes: dict[str, Interval] = {}
+    wrong = []
+    config = work.inputs.config
+    sparse_before_indexer = work.kind == "dsa" and work.release < Version("0.5.4")
+    stage_unknown = work.kind == "hybrid" and work.layout.pp > 1 and work.release < Version("0.5.8")
+    if config is None or sparse_before_indexer or stage_unknown or work.args.flag("enable_unified_memory"):
+        return sizes, ()
+    for pool in work.inputs.pools:
+        row = work.rows.get((pool.name, pool.pp or 0))
+        if pool.draft or row is None or pool.gib is None or not pool.tokens:
+            continue
+        padding = 1 if pool.name == "mamba" else work.page
+        taken = Interval.exact(row * (pool.tokens + padding) / GIB)
+        name = pool.name if work.layout.pp == 1 else f"{pool.name} (stage {pool.pp or 0})"
+        sizes[name] = taken
+        if pool.gib.low - _SIZE_SLACK > taken.value or pool.gib.high + _SIZE_SLACK < taken.value:
+            wrong.append(
+                f"the {name} pool prints {pool.gib.value:.2f} GiB for {pool.tokens} "
+                f"{'slots' if pool.name == 'mamba' else 'tokens'}, which take {taken.value:.2f} GiB by the model config"
+            )
+    return sizes, tuple(wrong)

@@ -151,7 +151,9 @@ class Expectation:
     """True when bytes per token came from the printed pool, not from a model config."""
     pool_bytes_per_token: Interval | None = None
     """What the pool stores per token where the formula counts less (sparse attention with FP8 until 0.5.16)."""
-    draft_gib: Interval | None = None
-    """The draft's KV pool where the budget does not pay for it (until 0.5.13)."""
+    pools_gib: Mapping[str, Interval] = field(default_factory=dict)
+    """With a config: what each printed pool of the target takes for its own tokens and the padding page."""
+    inconsistent: tuple[str, ...] = ()
+    """Printed pools whose size does not fit their own tokens by the model config, in words."""
     request_table_rows: Interval | None = None
     """Rows of the request table before the padding row."""

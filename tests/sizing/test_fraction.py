@@ -1,0 +1,78 @@
+"""The fraction that SGLang chooses by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import shared_files
+from packaging.version import Version
+from sizing_oracle import Case, read
+
+from logaudit.interval import Interval
+from logaudit.sglang.server_args import parse_server_args
+from logaudit.sizing import automatic_fraction, infer_fraction, smallest_fraction
+
+CASES = [p for p in shared_files("oracle/*.json") if "--mem-fraction-static" not in read(p).data["args"]]
+
+
+@pytest.fixture(params=CASES or [Path("absent")], ids=lambda path: path.stem)
+def case(request: pytest.FixtureRequest, shared_dir: Path) -> Case:
+    return read(request.param)
+
+
+def _dump(case: Case) -> dict[str, object]:
+    line = next(text for text in case.log.splitlines() if "server_args=" in text)
+    parsed = parse_server_args(line[line.index("server_args=") :])
+    assert parsed is not None
+    return dict(parsed.values)
+
+
+def test_equals_sglang(case: Case) -> None:
+    args = _dump(case)
+    answer = automatic_fraction(case.release, args, case.config, case.data["gpu_total_gib"])
+    assert answer is not None
+    assert answer.value == pytest.approx(case.rank()["mem_fraction_static"] or args["mem_fraction_static"], abs=1e-12)
+
+
+def test_parts_add_up_to_the_reserve(case: Case) -> None:
+    answer = automatic_fraction(case.release, _dump(case), case.config, case.data["gpu_total_gib"])
+    assert answer is not None
+    parts = sum(term.gib.value for term in answer.terms if term.gib is not None)
+    assert parts * 1024 == pytest.approx(answer.reserved_mib or 0)
+
+
+def test_h100_with_eight_ranks_by_hand() -> None:
+    # 512 + 8192 x 1.5 + 512 x 2 + 8 / 8 x 1024 = 14848 MiB of 81559 MiB, 2048 MiB more with EAGLE in 0.5.9.
+    args = {"tp_size": 8, "chunked_prefill_size": 8192, "cuda_graph_max_bs": 512, "speculative_algorithm": "EAGLE3"}
+    answer = automatic_fraction(Version("0.5.9"), args, None, 81559 / 1024, mla=True)
+    assert answer is not None
+    assert answer.value == round((81559 - 14848 - 2048) / 81559, 3) == 0.793
+
+
+def test_defaults_come_from_the_size_of_the_card() -> None:
+    # A 24 GiB card in 0.5.4: chunk 2048, graphs up to 16: 512 + 3072 + 32 + 128 = 3744 MiB.
+    answer = automatic_fraction(Version("0.5.4"), {}, None, 24)
+    assert answer is not None
+    assert answer.value == round((24576 - 3744) / 24576, 3)
+
+
+def test_unknown_model_where_the_rule_needs_it() -> None:
+    assert automatic_fraction(Version("0.5.12"), {"tp_size": 1}, None, 80) is None
+    assert automatic_fraction(Version("0.5.12"), {"tp_size": 1}, None, 80, mla=False) is not None
+
+
+def test_other_devices_have_other_rules() -> None:
+    assert automatic_fraction(Version("0.5.9"), {}, None, 64, device="npu") is None
+
+
+def test_inferred_from_pools_by_hand() -> None:
+    # 21.71 GiB left of 94.04 before loading and pools of 10.42: 1 - 11.29 / 94.04 = 0.87994...
+    found = infer_fraction(Interval.printed("94.04"), Interval.printed("21.71"), Interval.printed("10.42"))
+    assert found is not None
+    assert found.value == pytest.approx(1 - 11.29 / 94.04)
+    assert found.holds(0.88)
+    assert found.width < 0.0003
+    least = smallest_fraction(Interval.printed("94.04"), Interval.printed("21.71"))
+    assert least is not None
+    assert least.value == pytest.approx(1 - 21.71 / 94.04)
