@@ -55,6 +55,8 @@ class Leaf:
     """Whether lines are missing before it."""
     spaced: bool = False
     """Whether blank lines stand before it."""
+    joined: bool = False
+    """Whether it was put together from lines that broke inside a quote or a bracket."""
     alone: bool = True
     """Whether its physical line holds nothing else."""
     lost: int = 0
@@ -67,7 +69,7 @@ def clean(text: str, name: Callable[[str], None] | None = None) -> str:
     if name is not None and len(plain) < len(text) and (colours.marked(text) or "[0m" in text):
         name(colours.NAME)
     if "&" in plain and _ENTITY.search(plain):
-        plain = html.unescape(plain).replace("\u00a0", " ")
+        plain = _ENTITY.sub(lambda found: html.unescape(found[0]), plain).replace("\u00a0", " ")
     if "\\_" in plain or "\\[" in plain or "\\#" in plain:
         plain = _ESCAPED.sub(r"\1", plain)
     return plain

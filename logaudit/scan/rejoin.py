@@ -17,7 +17,9 @@ MAX_WIDTH = 250
 _UNFINISHED = regex.compile(
     r"(?:[,=:(\[{#&|/<>+~-]|\b(?:avail|mem|usage|size|elapsed|Time|type|GPU|K|V|KV|and|to|of|for|the|a))\s*$"
 )
-_BEGUN = regex.compile(r"\s*(?:,|\.\d|[GMK]i?B\b|\d+(?:\.\d+)? [GMK]i?B\b)")
+_BEGUN = regex.compile(
+    r"\s*(?:This can take|avail mem|mem usage|Time elapsed|,|\.\d|[GMK]i?B\b|\d+(?:\.\d+)? [GMK]i?B\b)"
+)
 _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
     (regex.compile(head), regex.compile(tail))
     for head, tail in (
@@ -230,7 +232,7 @@ def _glue_by_sense(message: str, body: str) -> str:
     close, spaced = message + body, f"{message} {body}"
     if finished(close) != finished(spaced):
         return close if finished(close) else spaced
-    if message[-1] in "=(['\"{/." or body[0] in ",.)]}='\"":
+    if message[-1] in "=(['\"{/" or body[0] in ",.)]}='\"":
         return close
     if message[-1] in ",:":
         return spaced

@@ -13,10 +13,10 @@ SAMPLES = (
     ("Memory pool end. avail mem=9.76 GB (was 15.01 GB @256k)", "Memory pool end. avail mem=9.76 GB"),
 )
 
-_ARROW = regex.compile(r"\s+(?:<[-=–—]+|←|⟵|⬅️?|👈|◄|◀|⇐)(?!\d\d:).*$", regex.DOTALL)
+_ARROW = regex.compile(r"(?<=\S)\s++(?:<[-=–—]+|←|⟵|⬅️?|👈|◄|◀|⇐)(?!\d\d:).*$", regex.DOTALL)
 _END = r"(?<=[GMK]i?B[.,]?|\d|[)\]}.!%'\"]|\bs)"
 _BEHIND = regex.compile(
-    rf"{_END}[ \t]+(?:"
+    rf"{_END}[ \t]++(?:"
     r"(?:#|//|--+|;)[ \t].*"
     r"|\[[x×*] ?\d.*"
     r"|\([x×] ?\d+[^()]*\)"
@@ -31,6 +31,13 @@ def strip(message: str) -> str:
     """The message without a remark; a message without one comes back as it is."""
     if not any(mark in message for mark in _MARKS):
         return message
+    try:
+        return _without(message)
+    except TimeoutError:
+        return message
+
+
+def _without(message: str) -> str:
     text: str = message
     if not message.startswith("server_args"):
         text = _ARROW.sub("", text, timeout=2.0)

@@ -158,7 +158,23 @@ class Unwrapper:
                 part.alone = len(found) == 1
                 leaves.append(part)
         self._shown_chain = before
-        return leaves
+        return self._reopened(leaves)
+
+    def _reopened(self, leaves: list[Leaf]) -> list[Leaf]:
+        """The leaves with those joined that broke inside a quote or a bracket, deeper than the outermost wrapper."""
+        whole, _ = join_opened(leaves, True)
+        if len(whole) == len(leaves):
+            return leaves
+        result: list[Leaf] = []
+        for leaf in whole:
+            if not leaf.joined or leaf.bare:
+                result.append(leaf)
+                continue
+            bare = replace(leaf, text=clean(leaf.text), lengths=(0,), joined=False, alone=False)
+            result.extend(
+                part for part in self._peeler.leaves(bare, self._peeler.find(bare.text) or ()) if part.text.strip()
+            )
+        return result
 
     _shown_chain: Chain | None = None
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable
 from functools import cache
+from typing import ParamSpec
 
 from logaudit.scan.wrappers.interface import Hit, Recogniser
+
+P = ParamSpec("P")
 
 
 @cache
@@ -18,13 +22,30 @@ def recognisers() -> tuple[Recogniser, ...]:
         match = getattr(module, "match", None)
         if match is None:
             continue
-        follow = getattr(module, "follow", None) or _follow(match)
-        found.append(Recogniser(module.NAME, module.ORDER, module.SURE, match, follow))
+        follow = getattr(module, "follow", None)
+        found.append(
+            Recogniser(
+                module.NAME,
+                module.ORDER,
+                module.SURE,
+                _in_time(match),
+                _beside(match) if follow is None else _in_time(follow),
+            )
+        )
     return tuple(sorted(found, key=lambda recogniser: (recogniser.order, recogniser.name)))
 
 
-def _follow(match):  # type: ignore[no-untyped-def]
-    def follow(text: str, shape: str) -> Hit | None:
-        return match(text)  # type: ignore[no-any-return]
+def _in_time(look: Callable[P, Hit | None]) -> Callable[P, Hit | None]:
+    """A line that takes too long to look at is no wrapper's."""
 
-    return follow
+    def looked(*args: P.args, **kwargs: P.kwargs) -> Hit | None:
+        try:
+            return look(*args, **kwargs)
+        except TimeoutError:
+            return None
+
+    return looked
+
+
+def _beside(match: Callable[[str], Hit | None]) -> Callable[[str, str], Hit | None]:
+    return _in_time(lambda text, shape: match(text))

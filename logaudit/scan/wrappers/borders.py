@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import regex
-
-from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
+from logaudit.scan.wrappers.interface import Hit
 
 NAME = "screen borders"
 ORDER = 45
 SURE = False
 SAMPLES = (("│ [2026-01-02 03:04:05] Load weight begin.    │", ("[2026-01-02 03:04:05] Load weight begin.",)),)
 
-_LINE = regex.compile(r"[ ]?(?P<left>[│┃║▌▐█|])(?P<gap> ?)(?P<text>.*?)(?P<right>[ ]*[│┃║▌▐|]?)[ ]*$", regex.DOTALL)
+_SIDES = "│┃║▌▐█"
 
 
 def match(text: str) -> Hit | None:
     """See `Hit`."""
-    start = text.lstrip()[:1]
-    if start not in ("│", "┃", "║", "▌", "▐"):
+    start = text.lstrip(" ")
+    if not start or start[0] not in _SIDES:
         return None
-    found = _LINE.match(text, timeout=TIMEOUT_S)
-    return Hit((found["text"],)) if found else None
+    inner = start[1:].rstrip()
+    if inner and inner[-1] in _SIDES:
+        inner = inner[:-1].rstrip()
+    return Hit((inner[1:] if inner.startswith(" ") else inner,))

@@ -24,32 +24,55 @@ SAMPLES = (
     ("03:04:05 PM Load weight begin.", ("Load weight begin.",)),
 )
 
-_LINE = regex.compile(
-    rf"[\[(]?(?P<time>{STAMP})[\])]?(?P<gap>(?: \d\d[OE][+ ])|[ \t]*[|>:,;-]?[ \t]+|[ \t]*[|>]|(?=\[\d{{4}}-))"
-)
-_CLOCK = regex.compile(r"[\[(]?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?[ \t]*[|>-]?[ \t]+")
+_LINE = regex.compile(rf"[\[(]?(?P<time>{STAMP})[\])]?(?: \d\d[OE](?=[+ ]))?")
+_CLOCK = regex.compile(r"[\[(]?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?")
 _MONTH = regex.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:[A-Z][a-z]{2} [ \d]?\d|\d?\d [A-Z][a-z]{2})(?:,? \d{4})?,? "
-    r"+\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AP]M)?(?: [A-Z]{2,4}| [+-]\d{4})?(?: \d{4})?[ \t]*[|>-]?[ \t]+"
+    r"+\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AP]M)?(?: [A-Z]{2,4}\b| [+-]\d{4})?(?: \d{4})?"
 )
 _LOCAL = regex.compile(
-    r"\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ T]\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?: ?[AaPp][Mm])?\]?[ \t]*[|>-]?[ \t]+"
+    r"\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ T]\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?: ?[AaPp][Mm])?\]?"
 )
-_EPOCH = regex.compile(r"\[?(?:1[5-9]|2[0-3])\d{8}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?\]?[ \t:|]+")
-_TAI = regex.compile(r"@[0-9a-f]{24} ?")
-_SINCE = regex.compile(r"(?:\[ {0,8}\d{1,9}\.\d{1,9}\] |\d{1,3}m\d{1,2}(?:\.\d+)?s\s+|\+\d{1,7}\.\d{1,6}s? )")
+_EPOCH = regex.compile(r"\[?(?:1[5-9]|2[0-3])\d{8}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?\]?")
+_TAI = regex.compile(r"@[0-9a-f]{24}")
+_SINCE = regex.compile(r"(?:\[ {0,8}\d{1,9}\.\d{1,9}\]|\d{1,3}m\d{1,2}(?:\.\d+)?s|\+\d{1,7}\.\d{1,6}s?)")
+_GAP = regex.compile(r"[:,;|>]?(?P<one>[ \t])|[ \t]{1,4}[|>-][ \t]|(?=\[\d{4}-)")
+
+
+def _time(text: str) -> regex.Match[str] | None:
+    first = text[:1]
+    if not (first.isalnum() or first in "[(@+"):
+        return None
+    for form in (_LINE, _LOCAL, _EPOCH, _CLOCK, _MONTH, _TAI, _SINCE):
+        found = form.match(text)
+        if found:
+            return found
+    return None
+
+
+def _hit(text: str, found: regex.Match[str], end: int, shape: str) -> Hit:
+    time = parse_stamp(found["time"]) if found.re is _LINE else None
+    return Hit((text[end:],), time, shape=shape)
 
 
 def match(text: str) -> Hit | None:
     """See `Hit`."""
-    first = text[:1]
-    if not (first.isalnum() or first in "[(@+"):
+    found = _time(text)
+    gap = _GAP.match(text, found.end()) if found else None
+    if found is None or gap is None:
         return None
-    found = _LINE.match(text)
-    if found:
-        return Hit((text[found.end() :],), parse_stamp(found["time"]))
-    for form in (_LOCAL, _EPOCH, _CLOCK, _MONTH, _TAI, _SINCE):
-        found = form.match(text)
-        if found:
-            return Hit((text[found.end() :],))
+    rest = text[gap.end() :]
+    end = len(text) - len(rest.lstrip(" \t"))
+    return _hit(text, found, end, text[found.end() : end])
+
+
+def follow(text: str, shape: str) -> Hit | None:
+    """As `match`, with what stands between time and text in the line beside it and no more."""
+    found = _time(text)
+    if found is None:
+        return None
+    if text.startswith(shape, found.end()):
+        return _hit(text, found, found.end() + len(shape), shape)
+    if found.end() == len(text) or text[found.end()] in " \t":
+        return _hit(text, found, found.end() + 1, shape)
     return None

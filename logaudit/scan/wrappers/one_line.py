@@ -62,7 +62,9 @@ def _without_padding(parts: list[str]) -> list[str]:
 
 
 def _mend(parts: list[str]) -> list[str]:
-    """Put back together what an escape inside an arguments' dump took apart."""
+    """Put back together what a few escapes inside an arguments' dump took apart; many are a dump that was wrapped."""
+    if sum(not prefix.is_bare(part.lstrip()) for part in parts) > 0.5 * len(parts):
+        return parts
     lines: list[str] = []
     for part in parts:
         if lines and _DUMP.search(lines[-1]) and _open(lines[-1]) and not prefix.is_bare(part.lstrip()):
