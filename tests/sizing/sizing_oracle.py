@@ -70,7 +70,7 @@ _FIELDS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One case: what SGLang computed, and what its log shows."""
 
@@ -87,7 +87,7 @@ class Case:
     def config(self) -> ModelConfig:
         return _config(self.models / self.data["model"])
 
-    @property
+    @functools.cached_property
     def arguments(self) -> dict[str, Any]:
         line = next((text for text in self.log.splitlines() if "server_args=" in text), "")
         found = {}
@@ -112,6 +112,9 @@ class Case:
 
     def inputs(self, *, with_config: bool = True) -> SizingInputs:
         """The inputs that a log of this case gives; two decimals for every figure in GiB."""
+        return _inputs(self, with_config)
+
+    def _build(self, with_config: bool) -> SizingInputs:
         args = self.arguments
         ranks = self.data["ranks"]
         count = max(len(ranks), 1)
@@ -186,6 +189,11 @@ class Case:
                         )
                     )
         return tuple(found)
+
+
+@functools.cache
+def _inputs(case: Case, with_config: bool) -> SizingInputs:
+    return case._build(with_config)
 
 
 @functools.cache

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import shared_files
 from packaging.version import Version
-from sizing_oracle import Case, read
 
 from logaudit.interval import GIB, Interval
 from logaudit.sizing import Expectation, expect
+from tests.conftest import shared_files
+from tests.sizing.sizing_oracle import Case, read
 
 CASES = shared_files("oracle/*.json")
 
 
-def _cases() -> list[Path]:
-    return CASES or [Path("absent")]
+@functools.cache
+def _answer(name: str, *, with_config: bool = True) -> Expectation:
+    return expect(_case(name).inputs(with_config=with_config))
 
 
-@pytest.fixture(params=_cases(), ids=lambda path: path.stem)
-def case(request: pytest.FixtureRequest, shared_dir: Path) -> Case:
-    return read(request.param)
+def _case(name: str) -> Case:
+    return read(next(path for path in CASES if path.stem == name))
+
+
+def _failures(check: Callable[[Case], bool]) -> list[str]:
+    """Names of the cases for which the check does not hold."""
+    return [path.stem for path in CASES if not check(read(path))]
 
 
 def _bytes_per_token(case: Case) -> float:
@@ -58,109 +66,182 @@ def _readings_width_gib(case: Case) -> float:
     return 0.01 + 0.01 * (1 - fraction) + float32 + 1e-7
 
 
-def _assert_holds(answer: Interval | None, truth: float | None, what: str) -> None:
+def _holds(answer: Interval | None, truth: float | None) -> bool:
     if truth is None:
-        return
-    assert answer is not None, what
-    assert answer.low <= truth <= answer.high, f"{what}: {truth} outside [{answer.low}, {answer.high}]"
-    assert answer.low <= answer.value <= answer.high, what
+        return True
+    return answer is not None and answer.low <= truth <= answer.high and answer.low <= answer.value <= answer.high
 
 
-def test_bounds_hold_what_sglang_computed(case: Case) -> None:
-    answer = expect(case.inputs())
+@pytest.mark.parametrize("name", [path.stem for path in CASES] or ["absent"])
+def test_bounds_hold_what_sglang_computed(name: str, shared_dir: Path) -> None:
+    case, answer = _case(name), _answer(name)
     if case.crashed:
         assert answer.tokens is not None
         assert answer.tokens.high <= 0
         return
     rank = case.rank()
     assert answer.missing == ()
-    _assert_holds(answer.tokens, rank["max_total_num_tokens"], "tokens")
-    _assert_holds(answer.full_tokens, rank["full_tokens"], "full tokens")
-    _assert_holds(answer.swa_tokens, rank["swa_tokens"], "window tokens")
-    _assert_holds(answer.max_running_requests, rank["max_running_requests"], "requests")
-    _assert_holds(answer.mamba_slots, case.inputs().printed_mamba_slots, "state slots")
+    assert _holds(answer.tokens, rank["max_total_num_tokens"])
+    assert _holds(answer.full_tokens, rank["full_tokens"])
+    assert _holds(answer.swa_tokens, rank["swa_tokens"])
+    assert _holds(answer.max_running_requests, rank["max_running_requests"])
+    assert _holds(answer.mamba_slots, case.inputs().printed_mamba_slots)
 
 
-def test_bounds_are_no_wider_than_rounding(case: Case) -> None:
-    answer = expect(case.inputs())
-    if case.crashed or answer.tokens is None:
-        return
-    page = case.rank()["page_size"] or 1
-    width = _readings_width_gib(case) * GIB / _bytes_per_token(case)
-    steps = 2 * max(page, 1) + 2
-    assert answer.tokens.width <= width * 1.001 + steps
-    if answer.swa_tokens is not None:
-        assert answer.swa_tokens.width <= answer.tokens.width + 2 * page + 1
-    context = case.inputs().context_length
-    if answer.max_running_requests is not None and context and answer.mamba_slots is None:
-        assert answer.max_running_requests.width <= width * 1.001 * 512 / context + 2
-    if answer.mamba_slots is not None and answer.mamba_gib is not None and answer.mamba_slots.value:
-        per_slot = answer.mamba_gib.low / answer.mamba_slots.value
-        assert answer.mamba_slots.width <= _readings_width_gib(case) / per_slot + 2
+def test_token_bounds_are_no_wider_than_rounding(shared_dir: Path) -> None:
+    def narrow(case: Case) -> bool:
+        answer = _answer(case.name)
+        if case.crashed or answer.tokens is None:
+            return case.crashed
+        page = case.rank()["page_size"] or 1
+        width = _readings_width_gib(case) * GIB / _bytes_per_token(case) * 1.001
+        window = answer.swa_tokens is None or answer.swa_tokens.width <= answer.tokens.width + 2 * page + 1
+        return window and answer.tokens.width <= width + 2 * page + 2
+
+    assert _failures(narrow) == []
 
 
-def test_log_alone_gives_the_truth_or_says_what_is_missing(case: Case) -> None:
-    answer = expect(case.inputs(with_config=False))
-    if answer.tokens is None:
-        assert answer.missing
-        return
-    assert answer.bytes_from_log
-    rank = case.rank()
-    _assert_holds(answer.tokens, rank["max_total_num_tokens"], "tokens")
-    _assert_holds(answer.swa_tokens, rank["swa_tokens"], "window tokens")
-    _assert_holds(answer.max_running_requests, rank["max_running_requests"], "requests")
+def test_request_and_slot_bounds_are_no_wider_than_rounding(shared_dir: Path) -> None:
+    def narrow(case: Case) -> bool:
+        answer, context = _answer(case.name), case.inputs().context_length
+        if case.crashed or answer.max_running_requests is None or context is None:
+            return case.crashed
+        if answer.mamba_slots is not None and answer.mamba_gib is not None:
+            per_slot = answer.mamba_gib.low / answer.mamba_slots.value
+            return answer.mamba_slots.width <= _readings_width_gib(case) / per_slot + 2
+        tokens = _readings_width_gib(case) * GIB / _bytes_per_token(case)
+        return answer.max_running_requests.width <= tokens * 1.001 * 512 / context + 2
+
+    assert _failures(narrow) == []
+
+
+def test_log_alone_gives_the_truth_or_says_what_is_missing(shared_dir: Path) -> None:
+    def right(case: Case) -> bool:
+        answer = _answer(case.name, with_config=False)
+        if answer.tokens is None:
+            return bool(answer.missing)
+        rank = case.rank()
+        return (
+            answer.bytes_from_log
+            and _holds(answer.tokens, rank["max_total_num_tokens"])
+            and _holds(answer.swa_tokens, rank["swa_tokens"])
+            and _holds(answer.max_running_requests, rank["max_running_requests"])
+        )
+
+    assert _failures(right) == []
 
 
 def test_log_alone_is_enough_for_plain_models(shared_dir: Path) -> None:
     plain = [
-        path
+        path.stem
         for path in CASES
         if re.search(r"__(llama8b-(default|capbig|page64)|dsv3-tp2$|kimik25-tp2|qwen3moe30|gptoss-tp2)", path.stem)
         and Version(path.stem.split("__")[0]) >= Version("0.4.9")
     ]
     assert len(plain) > 50
-    unanswered = [path.stem for path in plain if expect(read(path).inputs(with_config=False)).tokens is None]
-    assert unanswered == []
+    assert [name for name in plain if _answer(name, with_config=False).tokens is None] == []
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-def test_a_count_beyond_the_bounds_is_outside(case: Case, side: int) -> None:
-    answer = expect(case.inputs())
-    if case.crashed or answer.tokens is None:
-        return
-    page = case.rank()["page_size"] or 1
-    beyond = 2.1 * _readings_width_gib(case) * GIB / _bytes_per_token(case) + 4 * page + 4
-    assert not answer.tokens.holds(case.rank()["max_total_num_tokens"] + side * beyond)
+def test_a_count_beyond_the_bounds_is_outside(side: int, shared_dir: Path) -> None:
+    def outside(case: Case) -> bool:
+        answer = _answer(case.name)
+        if case.crashed or answer.tokens is None:
+            return case.crashed
+        page = case.rank()["page_size"] or 1
+        beyond = 2.1 * _readings_width_gib(case) * GIB / _bytes_per_token(case) + 4 * page + 4
+        return not answer.tokens.holds(case.rank()["max_total_num_tokens"] + side * beyond)
+
+    assert _failures(outside) == []
 
 
 @pytest.mark.parametrize("factor", [0.98, 1.02])
-def test_perturbed_pool_sizes_show(case: Case, factor: float) -> None:
+def test_perturbed_pool_sizes_show(factor: float, shared_dir: Path) -> None:
     """Without a config they move the expectation away, unless the user's cap decides alone; with one they are named."""
-    inputs = case.inputs(with_config=False)
-    pools = tuple(replace(p, gib=p.gib * factor) for p in inputs.pools if not p.draft and p.gib is not None)
-    answer = expect(inputs)
-    if answer.tokens is not None and case.data["server_args"]["max_total_tokens"] is None:
-        moved: Expectation = expect(replace(inputs, pools=pools, printed_mamba_slots=None))
-        assert moved.tokens is None or not moved.tokens.holds(case.rank()["max_total_num_tokens"])
-    checked = expect(replace(case.inputs(), pools=pools))
-    assert len(checked.inconsistent) == len(checked.pools_gib)
+
+    def shows(case: Case) -> bool:
+        inputs = case.inputs(with_config=False)
+        pools = tuple(replace(p, gib=p.gib * factor) for p in inputs.pools if not p.draft and p.gib is not None)
+        if (
+            _answer(case.name, with_config=False).tokens is not None
+            and not case.data["server_args"]["max_total_tokens"]
+        ):
+            moved = expect(replace(inputs, pools=pools, printed_mamba_slots=None))
+            if moved.tokens is not None and moved.tokens.holds(case.rank()["max_total_num_tokens"]):
+                return False
+        checked = expect(replace(case.inputs(), pools=pools))
+        return len(checked.inconsistent) == len(checked.pools_gib)
+
+    assert _failures(shows) == []
 
 
-def test_every_printed_pool_takes_what_the_config_says(case: Case) -> None:
-    answer = expect(case.inputs())
-    assert answer.inconsistent == ()
-    if case.release >= Version("0.4.9") and not case.crashed and "dsv4" not in case.name:
-        assert answer.pools_gib
+def test_every_printed_pool_takes_what_the_config_says(shared_dir: Path) -> None:
+    def fits(case: Case) -> bool:
+        answer = _answer(case.name)
+        known = case.release < Version("0.4.9") or case.crashed or "dsv4" in case.name
+        return not answer.inconsistent and (known or bool(answer.pools_gib))
+
+    assert _failures(fits) == []
 
 
-def test_request_table_is_as_large_as_sglang_made_it(case: Case) -> None:
-    answer = expect(case.inputs())
-    table = case.rank()["request_table"]
-    if table is None or answer.request_table_rows is None:
-        return
-    rows, columns = table
-    assert answer.request_table_rows.holds(rows)
-    padding = 1 if case.release >= Version("0.5.12") else 0
-    low = (rows - answer.request_table_rows.width) * columns * 4 / GIB
-    high = (rows + answer.request_table_rows.width + padding) * columns * 4 / GIB
-    assert low <= answer.unprinted_gib["request table"].value <= high
+def test_request_table_is_as_large_as_sglang_made_it(shared_dir: Path) -> None:
+    def fits(case: Case) -> bool:
+        answer, table = _answer(case.name), case.rank()["request_table"]
+        if table is None or answer.request_table_rows is None:
+            return table is None
+        rows, columns = table
+        padding = 1 if case.release >= Version("0.5.12") else 0
+        low = (rows - answer.request_table_rows.width) * columns * 4 / GIB
+        high = (rows + answer.request_table_rows.width + padding) * columns * 4 / GIB
+        size = answer.unprinted_gib["request table"].value
+        return answer.request_table_rows.holds(rows) and low <= size <= high
+
+    assert _failures(fits) == []
+
+
+_WHAT_IF = (
+    "args",
+    "model",
+    "sglang_version",
+    "gpu_total_gib",
+    "before_load_gib",
+    "after_load_gib",
+    "draft_weights_gib",
+)
+
+
+def _pairs() -> list[tuple[Case, Case]]:
+    """Cases that differ in their flags alone: same release, model and simulated memory."""
+    cases = [case for case in map(read, CASES) if not case.crashed]
+    return [
+        (one, other)
+        for one, other in itertools.permutations(cases, 2)
+        if all(one.data[key] == other.data[key] for key in _WHAT_IF[1:]) and one.data["args"] != other.data["args"]
+    ]
+
+
+def test_what_if_from_one_case_to_another_lands_inside(shared_dir: Path) -> None:
+    """The readings of one launch with the arguments of another give what the other computed."""
+    pairs = _pairs()
+    wrong = []
+    for one, other in pairs:
+        target = other.inputs()
+        changed = replace(
+            one.inputs(),
+            args=target.args,
+            mem_fraction_static=target.mem_fraction_static,
+            kv_dtype=None if target.args["kv_cache_dtype"] != one.arguments["kv_cache_dtype"] else target.kv_dtype,
+            page_size=target.page_size,
+            context_length=target.context_length,
+            printed_mamba_slots=None,
+            pools=(),
+        )
+        answer, rank = expect(changed), other.rank()
+        if not (
+            _holds(answer.tokens, rank["max_total_num_tokens"])
+            and _holds(answer.swa_tokens, rank["swa_tokens"])
+            and _holds(answer.max_running_requests, rank["max_running_requests"])
+        ):
+            wrong.append((one.name, other.name))
+    assert len(pairs) > 100
+    assert wrong == []
