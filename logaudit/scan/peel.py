@@ -33,7 +33,7 @@ MAX_LOOKS = 160
 MAX_PARTS = 200_000
 
 _ENTITY = regex.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
-_EXCEPTION = regex.compile(r"[A-Za-z_][\w.]{0,100}(?:Error|Exception|Warning|Interrupt|Exit)\b")
+_EXCEPTION = regex.compile(r"(?:[A-Za-z_][\w.]{0,100})?(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _ESCAPED = regex.compile(r"\\([_#*\[\]<>|~`-])")
 
 
@@ -55,6 +55,8 @@ class Leaf:
     """Whether lines are missing before it."""
     spaced: bool = False
     """Whether blank lines stand before it."""
+    depth: int | None = None
+    """The depth at which it may go on from the line before, where that is not its own: the first of several parts."""
     joined: bool = False
     """Whether it was put together from lines that broke inside a quote or a bracket."""
     alone: bool = True
@@ -261,12 +263,20 @@ class Peeler:
             yield leaf
             return
         last: Chain = ()
-        for part in parts[:MAX_PARTS]:
+        nothing = (0,) * len(leaf.lengths)
+        for index, part in enumerate(parts[:MAX_PARTS]):
             chain = last if last and self._reaches(last, part) else self._search(part, min(depth + 1, 4), [MAX_LOOKS])
             if chain:
                 last = chain
             yield from self._apply(
-                replace(leaf, text=part, lengths=(0,) * len(leaf.lengths), bare=False),
+                replace(
+                    leaf,
+                    text=part,
+                    # The last part ends where the physical line does, which may go on in the next one.
+                    lengths=leaf.lengths if index == len(parts) - 1 else nothing,
+                    bare=False,
+                    depth=len(leaf.lengths) - 1 if index == 0 else None,
+                ),
                 last if chain is None else chain,
                 depth + 1,
             )

@@ -168,6 +168,13 @@ def finished(message: str) -> bool:
     return any(head.match(message) and tail.search(message.rstrip()) for head, tail in _TAILS)
 
 
+def barely_begun(message: str) -> bool:
+    """Whether a message broke off before it could be told from others: after the prefix, or within its first words."""
+    return not message.strip() or any(
+        len(message) > 2 and head.fullmatch(message.rstrip(), partial=True) for head, _ in _TAILS
+    )
+
+
 def known(message: str) -> bool:
     """Whether a message is one whose end is known."""
     return any(head.match(message) for head, _ in _TAILS) or (

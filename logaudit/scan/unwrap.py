@@ -192,32 +192,44 @@ class Unwrapper:
         groups: list[list[Leaf]] = []
         messages: list[str] = []
         for leaf in leaves:
-            if groups and not leaf.bare and not leaf.gap and leaf.lengths[-1] and (spaced or not leaf.spaced):
-                before = groups[-1][-1]
-                depth = len(leaf.lengths) - 1
-                width = self._widths.get(depth)
-                length = before.lengths[depth] if len(before.lengths) > depth else None
-                if length:
-                    message = messages[-1]
-                    slash = message.rstrip().endswith("\\") and _COMMAND.search(message)
-                    if slash:
-                        messages[-1] = f"{message.rstrip()[:-1].rstrip()} {leaf.text.strip()}"
-                        groups[-1].append(leaf)
-                        continue
-                    core = prefix.parse(message).text if len(groups[-1]) < 3 else message
-                    if not message.startswith("server_args") and "server_args=" in message[:200]:
-                        core = message[message.index("server_args=") :]
-                    can = groups[-1][0].bare or width is not None
-                    if can and rejoin.belongs(core, length, leaf.text, width):
-                        messages[-1] = rejoin.glue(message, length, leaf.text, width)
-                        groups[-1].append(leaf)
-                        self._name(rejoin.NAME)
-                        continue
+            if groups and not leaf.gap and (spaced or not leaf.spaced):
+                joined = self._joined(groups[-1], messages[-1], leaf)
+                if joined is not None:
+                    messages[-1] = joined
+                    groups[-1].append(leaf)
+                    continue
             groups.append([leaf])
             messages.append(leaf.text)
         for group, message in zip(groups, messages, strict=True):
             group[0].text = message
         return groups
+
+    def _joined(self, group: list[Leaf], text: str, leaf: Leaf) -> str | None:
+        """The logical line so far with this leaf behind it, None when the leaf begins a line of its own."""
+        if not leaf.lengths[-1] or (leaf.bare and (len(group) > 1 or prefix.has_prefix(leaf.text))):
+            return None
+        depth = len(leaf.lengths) - 1 if leaf.depth is None else leaf.depth
+        lengths = group[-1].lengths
+        length = lengths[depth] if len(lengths) > depth else 0
+        if not length:
+            return None
+        if text.endswith("\\") and not leaf.bare and _COMMAND.search(text):
+            return f"{text[:-1].rstrip()} {leaf.text.strip()}"
+        width = self._widths.get(depth)
+        if not group[0].bare and width is None:
+            return None
+        message = prefix.parse(text).text if len(group) < 3 else text
+        if "server_args=" in message[:200]:
+            message = message[message.index("server_args=") :]
+        if leaf.bare:
+            # A message whose first words were cut off from its prefix looks like a start.
+            joins = width is not None and rejoin.barely_begun(message) and not rejoin.starts_other(leaf.text)
+        else:
+            joins = rejoin.belongs(message, length, leaf.text, width)
+        if not joins:
+            return None
+        self._name(rejoin.NAME)
+        return rejoin.glue(text, length, leaf.text, width)
 
     def _learn(self, leaves: list[Leaf]) -> None:
         depths = {len(leaf.lengths) - 1 for leaf in leaves if not leaf.bare}
