@@ -32,8 +32,8 @@ Unit = Literal[
 
 `gib`, `mib`, `kib` and `size` (a figure with its own unit, `512.00 MiB`) become `Interval` in GiB; `gb_decimal` (host
 memory, 1e9 bytes) an `Interval` in decimal GB; `bytes_rounded` (a printed decimal of bytes) and `fraction_rounded` (a
-printed decimal of a fraction) an `Interval` in their own unit. `bytes`, `tokens`, `slots`, `requests` and `count` become
-`int`; `s`, `fraction` and `ratio` `float`.
+printed decimal of a fraction) an `Interval` in their own unit. `bytes`, `tokens`, `slots`, `requests` and `count`
+become `int`; `s`, `fraction` and `ratio` `float`.
 """
 
 Value = Interval | int | float | str
@@ -100,6 +100,8 @@ class Record:
     text: str
     """The message, for quoting as evidence."""
     stream: str = ""
+    releases: str = ""
+    """The releases with samples worded like this line (`0.4.4..0.5.8`, ranges joined by commas), `` when none is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ MAX_MESSAGE_CHARS = 32_768
 
 _MODULES = (launch, distributed, weights, sizing, pools, draft, graphs, scheduler, serving, failures)
 _SUFFIX = regex.compile(r" \(rank-check failed: .*\)\s*$")
+_DIGITS = regex.compile(r"\d+(?:\.\d+)?")
+_MAX_SHAPED_CHARS = 1000
 _IN_MESSAGE_RANK = regex.compile(r"\[(?P<name>gpu_id|rank)=(?P<number>\d{1,6})\] |\[rank\d{1,6}\]:\s?")
 
 
@@ -46,7 +48,7 @@ def all_extractors() -> tuple[Extractor, ...]:
 
 @cache
 def anchors(*, bulk: bool = False) -> tuple[str, ...]:
-    """The literals that the fast scan looks for: of lines printed now and then, or (`bulk`) of those per batch or step."""
+    """The literals that the fast scan looks for: of rare lines, or (`bulk`) of those per batch or step."""
     wanted = (extractor for extractor in all_extractors() if extractor.bulk == bulk)
     return tuple(sorted(set(chain.from_iterable(extractor.anchors for extractor in wanted))))
 
@@ -65,7 +67,7 @@ def extract(line: Line) -> Record | None:
         return None
     if found is None:
         return None
-    extractor, fields = found
+    extractor, fields, shape = found
     return Record(
         kind=extractor.kind,
         line=line.number,
@@ -74,6 +76,7 @@ def extract(line: Line) -> Record | None:
         fields=fields,
         text=text,
         stream=line.stream,
+        releases=_shapes(extractor.kind).get(shape, ""),
     )
 
 
@@ -93,7 +96,7 @@ def matching_kinds(text: str) -> tuple[str, ...]:
     return tuple(
         extractor.kind
         for extractor in all_extractors()
-        if not extractor.fallback and _holds_anchor(extractor, text) and _fields(extractor, text) is not None
+        if not extractor.fallback and _holds_anchor(extractor, text) and _search(extractor, text) is not None
     )
 
 
@@ -110,12 +113,12 @@ def _message(line: Line) -> tuple[str, RankTag]:
     return text[tag.end() :], rank
 
 
-def _match(text: str) -> tuple[Extractor, dict[str, Value]] | None:
+def _match(text: str) -> tuple[Extractor, dict[str, Value], str] | None:
     for extractor in all_extractors():
         if _holds_anchor(extractor, text):
-            fields = _fields(extractor, text)
-            if fields is not None:
-                return extractor, fields
+            found = _search(extractor, text)
+            if found is not None:
+                return extractor, _fields(extractor, found), _shape(extractor, found, text)
     return None
 
 
@@ -128,10 +131,11 @@ def _compiled(pattern: str) -> Any:
     return regex.compile(pattern, regex.DOTALL)
 
 
-def _fields(extractor: Extractor, text: str) -> dict[str, Value] | None:
-    found = _compiled(extractor.pattern).match(text, 0, MAX_MESSAGE_CHARS, timeout=MATCH_TIMEOUT_S)
-    if found is None:
-        return None
+def _search(extractor: Extractor, text: str) -> Any:
+    return _compiled(extractor.pattern).match(text, 0, MAX_MESSAGE_CHARS, timeout=MATCH_TIMEOUT_S)
+
+
+def _fields(extractor: Extractor, found: Any) -> dict[str, Value]:
     fields: dict[str, Value] = {}
     for field in extractor.fields:
         for group in field.groups or (field.name,):
@@ -139,3 +143,30 @@ def _fields(extractor: Extractor, text: str) -> dict[str, Value] | None:
                 fields[field.name] = convert(found[group], field.unit)
                 break
     return fields
+
+
+def _shape(extractor: Extractor, found: Any, text: str) -> str:
+    """The wording of a line: its text with the fields' names in place of their values and every other figure as `#`."""
+    if extractor.bulk or len(text) > _MAX_SHAPED_CHARS:
+        return ""
+    spans = sorted((found.span(group), group) for group in found.groupdict() if found[group])
+    pieces, position = [], 0
+    for (start, end), group in spans:
+        if start >= position:
+            pieces += [_DIGITS.sub("#", text[position:start]), "{", group, "}"]
+            position = end
+    return ("".join(pieces) + _DIGITS.sub("#", text[position:])).rstrip()
+
+
+@cache
+def _shapes(kind: str) -> dict[str, str]:
+    """Wording -> releases, of the samples of a kind; samples worded alike have their ranges joined."""
+    extractor = next(extractor for extractor in all_extractors() if extractor.kind == kind)
+    ranges: dict[str, list[str]] = {}
+    for sample in extractor.samples:
+        text, _ = _message(Line(0, sample.text, sample.text))
+        found = _search(extractor, text)
+        shape = _shape(extractor, found, text) if found is not None else ""
+        if shape:
+            ranges.setdefault(shape, []).append(sample.releases)
+    return {shape: ",".join(found) for shape, found in ranges.items() if all(found)}
