@@ -14,8 +14,9 @@ def kinds(
     import json
 
     from logaudit.cli.output import write_standard_output
-    from logaudit.extract.kinds import ALL
+    from logaudit.extract.reader import all_extractors
 
+    table = all_extractors()
     if kinds_format == "json":
         entries = [
             {
@@ -25,11 +26,11 @@ def kinds(
                 "fields": {field.name: field.unit for field in entry.fields},
                 "samples": [sample.text for sample in entry.samples],
             }
-            for entry in ALL
+            for entry in table
         ]
         write_standard_output(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
-    widest = max(len(entry.kind) for entry in ALL)
-    lines = [f"{entry.kind:<{widest}}  {entry.phase:<12} {entry.releases}" for entry in ALL]
+    widest = max(len(entry.kind) for entry in table)
+    lines = [f"{entry.kind:<{widest}}  {entry.phase:<12} {entry.releases}" for entry in table]
     write_standard_output("\n".join([*lines, f"{len(lines)} kinds", ""]))
     return 0

@@ -107,7 +107,9 @@ def _refuse_misspelt(first: str) -> None:
         near = get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
         if near:
             raise LogauditError(
-                "neither a command nor a file", where=first, do=f"did you mean `logaudit {near[0]}`? see logaudit --help"
+                "neither a command nor a file",
+                where=first,
+                do=f"did you mean `logaudit {near[0]}`? see logaudit --help",
             )
 
 
@@ -187,9 +189,10 @@ def _print_error(text: str) -> None:
     from logaudit.report.inline import clean
 
     try:
-        sys.stderr.write(clean(text).encode(sys.stderr.encoding or "utf-8", "replace").decode(sys.stderr.encoding or "utf-8"))
+        sys.stderr.write(
+            clean(text).encode(sys.stderr.encoding or "utf-8", "replace").decode(sys.stderr.encoding or "utf-8")
+        )
         sys.stderr.flush()
     except OSError:
         # Standard error is closed: there is nobody left to tell.
         return
-

@@ -89,7 +89,7 @@ def _mode(path: Path) -> int:
 
 
 def write_standard_output(text: str) -> None:
-    """Print text; where the terminal's encoding lacks a sign, its plain form. Raises OutputError when it cannot be written."""
+    """Print text, signs that the terminal's encoding lacks in a plain form. Raises OutputError."""
     encoding = sys.stdout.encoding or "utf-8"
     try:
         data = text.encode(encoding)

@@ -32,9 +32,9 @@ def report(
     logs: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG...",
-            help="Logs: paths, folders, globs, - for standard input; or one report of logaudit (HTML or JSON), to write "
-            "it in another format.",
+            metavar="LOG",
+            help="Logs: paths, folders, globs, - for standard input; or one report of logaudit (HTML or JSON), to "
+            "write it in another format.",
             show_default=False,
         ),
     ],
@@ -47,7 +47,9 @@ def report(
     ] = None,
     model_config: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="The model's config.json, or the folder that holds it: exact bytes per token."),
+        typer.Option(
+            metavar="PATH", help="The model's config.json, or the folder that holds it: exact bytes per token."
+        ),
     ] = None,
     gpu_memory: Annotated[
         float | None, typer.Option(metavar="GIB", min=0.0, help="Memory of one card, where a rule needs it.")
@@ -57,12 +59,12 @@ def report(
     check: Annotated[
         bool, typer.Option("--check", help="Exit 1 when a start crashed or its KV cache is not explained.")
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --check: also when it could not be checked.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="With --check: also when it could not be checked.")] = False,
     launch: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Only start N, counted from 0 as in the report; -1 is the last.", show_default=False),
+        typer.Option(
+            metavar="N", help="Only start N, counted from 0 as in the report; -1 is the last.", show_default=False
+        ),
     ] = None,
 ) -> int:
     """Explain where the GPU memory of a start went and why its KV cache holds as many tokens as it does."""

@@ -6,7 +6,7 @@ from logaudit.report.document import Document
 
 
 def needs_attention(document: Document, *, strict: bool = False) -> bool:
-    """Whether a start crashed or is unexplained; with `strict` also one that is not checkable, and a log without a start."""
+    """Whether a start crashed or is unexplained; `strict` adds one that is not checkable, and a log without a start."""
     if not document.launches:
         return strict
     bad = {"unexplained", "not_checkable"} if strict else {"unexplained"}

@@ -189,8 +189,8 @@ class LedgerItem(msgspec.Struct, frozen=True):
     computed: bool = False
     """True when no line prints it and the tool computed it."""
     kind: str = ""
-    """What it is, for the picture: `weights`, `kv`, `state`, `graphs`, `draft-weights`, `draft-kv`, `other`, `rest` (not
-    accounted for), `left` (free at the end); empty: read off the words of `item`."""
+    """What it is, for the picture: `weights`, `kv`, `state`, `graphs`, `draft-weights`, `draft-kv`, `other`, `rest`
+    (not accounted for), `left` (free at the end); empty: read off the words of `item`."""
 
 
 class LedgerRow(msgspec.Struct, frozen=True):

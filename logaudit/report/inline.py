@@ -8,7 +8,8 @@ from typing import Literal
 
 import regex
 
-_ANSI = regex.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_]?)|\x9b[0-?]*[ -/]*[@-~]")
+_ANSI = regex.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)|\x9b[0-?]*[ -/]*[@-~]")
+_FLAG = regex.compile(r"(?<![^\s(\"'])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _SPACE = dict.fromkeys(map(ord, "\t\v\f\r\x85\u2028\u2029"), " ")
 _HIDDEN = dict.fromkeys(
     [
@@ -28,6 +29,9 @@ _HIDDEN = dict.fromkeys(
 )
 _TABLE = {**_HIDDEN, **_SPACE}
 
+LONGEST = 1200
+"""Characters of one piece that are shown: a report is read, and a log can hold a line of megabytes."""
+
 Kind = Literal["text", "code", "strong", "line"]
 
 
@@ -45,7 +49,10 @@ Inline = tuple[Span, ...]
 
 
 def clean(text: object) -> str:
-    """`text` without terminal sequences; other control, zero-width and direction characters become U+FFFD. Keeps newlines."""
+    """`text` without terminal sequences; other control, zero-width and direction characters become U+FFFD.
+
+    Newlines stay.
+    """
     plain = str(text)
     if plain.isascii() and plain.isprintable():
         return plain
@@ -54,8 +61,8 @@ def clean(text: object) -> str:
 
 
 def one_line(text: object) -> str:
-    """`clean` text with every run of white space as one space."""
-    return " ".join(clean(text).split())
+    """`clean` text with every run of white space as one space, cut to `LONGEST` characters."""
+    return clip(" ".join(clean(str(text)[: 4 * LONGEST]).split()), LONGEST)
 
 
 def clip(text: str, limit: int) -> str:
@@ -67,8 +74,8 @@ def words(text: object) -> Inline:
     """Plain text as one piece; a space at either end stays. Nothing for None."""
     if text is None:
         return ()
-    cleaned = clean(text)
-    body = " ".join(cleaned.split())
+    cleaned = clean(str(text)[: 4 * LONGEST])
+    body = one_line(cleaned)
     if not body:
         return ()
     lead, tail = (" " if end.isspace() else "" for end in (cleaned[0], cleaned[-1]))
@@ -88,7 +95,7 @@ def strong(text: object) -> Inline:
 
 
 def prose(text: object) -> Inline:
-    """A sentence in which `back-ticks` mark code and **stars** mark weight; all else is plain text."""
+    """A sentence in which `back-ticks` and flags (`--tp`) are code and **stars** mark weight; all else is plain text."""
     spans: list[Span] = []
     pieces = one_line(text).split("`")
     for position, piece in enumerate(pieces):
@@ -100,9 +107,21 @@ def prose(text: object) -> Inline:
         for place, part in enumerate(parts):
             inside = place % 2 == 1 and place < len(parts) - 1
             lost = "**" if place % 2 == 1 and not inside else ""
-            if part or lost:
-                spans.append(Span("strong" if inside else "text", lost + part))
+            if inside:
+                spans.append(Span("strong", part))
+            else:
+                spans.extend(_flags(lost + part))
     return tuple(span for span in spans if span.text)
+
+
+def _flags(plain: str) -> list[Span]:
+    """Plain text with the flags in it as code."""
+    spans: list[Span] = []
+    end = 0
+    for found in _FLAG.finditer(plain, timeout=5):
+        spans.extend((Span("text", plain[end : found.start()]), Span("code", found.group())))
+        end = found.end()
+    return [*spans, Span("text", plain[end:])]
 
 
 def paragraphs(text: str) -> list[tuple[str, Inline]]:

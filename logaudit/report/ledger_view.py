@@ -21,6 +21,8 @@ _CLASSES = (
     ("kv", ("kv", "cache", "pool", "swa", "tokens")),
 )
 
+_KNOWN = frozenset(css for css, _ in _CLASSES) | {"other"}
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -34,7 +36,7 @@ class Part:
 
 def part_class(item: LedgerItem) -> str:
     """Which colour a ledger item has: by its kind where the ledger gives one, else by its words."""
-    if item.kind:
+    if item.kind in _KNOWN:
         return item.kind
     name = item.item.lower()
     for css, marks in _CLASSES:

@@ -20,7 +20,8 @@ _REFERENCE = regex.compile(
     """,
     regex.IGNORECASE | regex.VERBOSE,
 )
-_HASH = regex.compile(r"\b([0-9a-f]{4})(?=[0-9a-f]{3,60}\b)", regex.IGNORECASE)
+_HASH = regex.compile(r"\b[0-9a-f]{7,64}\b", regex.IGNORECASE)
+"""What could be a commit."""
 _BLOCK_START = regex.compile(r"^(\s*)([-+=>]|\d{1,9}(?=[.)](?:\s|$)))")
 _TICKS = regex.compile(r"`+")
 
@@ -29,9 +30,14 @@ def text(value: object) -> Markup:
     """`value` as plain running text on one line."""
     plain = " ".join(clean(value).split())
     parted = _REFERENCE.sub(lambda found: found.group(0) + JOINER, plain, timeout=5)
-    parted = _HASH.sub(rf"\1{JOINER}", parted, timeout=5)
+    parted = _HASH.sub(_part_hash, parted, timeout=5)
     escaped = parted.translate(_ESCAPED)
     return Markup(_BLOCK_START.sub(_block_start, escaped, timeout=5))  # noqa: S704 - escaped for Markdown above
+
+
+def _part_hash(found: regex.Match[str]) -> str:
+    digits = found.group()
+    return JOINER.join(digits[at : at + 6] for at in range(0, len(digits), 6))
 
 
 def _block_start(found: regex.Match[str]) -> str:

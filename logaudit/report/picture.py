@@ -1,4 +1,4 @@
-"""Draws a GPU's memory as one bar and the start as steps, in inline SVG that needs no script and keeps its type size."""
+"""Draws a GPU's memory as one bar and the start as steps, in SVG that needs no script and keeps its type size."""
 
 from __future__ import annotations
 

@@ -27,7 +27,14 @@ _UNSAFE_IN_A_TERMINAL = {
 }
 
 
-def render(document: Document, format: str, *, full: bool = False, colour: bool = False, width: int = 80) -> str:
+def render(
+    document: Document,
+    format: str,  # noqa: A002 - the command line's own word
+    *,
+    full: bool = False,
+    colour: bool = False,
+    width: int = 80,
+) -> str:
     """The report as one string that ends in a newline.
 
     `full` adds to the text what follows the first screen (the other formats always have it), `colour` allows terminal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from logaudit.report.blocks import (
@@ -17,6 +17,7 @@ from logaudit.report.blocks import (
     Paragraph,
     Quoted,
     ReportView,
+    Row,
     Table,
     Tone,
 )
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 
 SCREEN_LINES = 40
 _EMPTY = (Cell(), Cell())
+_WHOLE_HEADING = 24
+"""A row's heading of up to so many columns is not broken."""
+_NARROWEST = 8
+"""Columns that running text needs at least."""
+_GAP = 2
 _STYLES: dict[Tone, str] = {"good": "bold green", "notice": "bold blue", "warning": "bold yellow", "bad": "bold red"}
 _SEVERITY: dict[str, str] = {"critical": "bold red", "warning": "bold yellow", "notice": "bold blue", "info": "bold"}
 
@@ -41,27 +47,39 @@ def render_text(document: Document, *, full: bool, colour: bool, width: int) -> 
     if full:
         return writer.write(_whole(report, width))
     tightest = ""
-    for limits in _LIMITS:
-        tightest = writer.write(_first_screen(report, limits))
+    for room in _ROOMS:
+        tightest = writer.write(_first_screen(report, room, width))
         if tightest.count("\n") <= SCREEN_LINES:
             return tightest
     lines = tightest.split("\n")
     return "\n".join([*lines[: SCREEN_LINES - 1], "… more with --full", ""])
 
 
-_LIMITS: tuple[tuple[int, int, int, int, int], ...] = (
-    # sentences, ledger rows, naive rows, options, quoted characters: from generous to tight
-    (12, 99, 9, 9, 400),
-    (12, 99, 3, 4, 300),
-    (12, 16, 2, 3, 200),
-    (12, 14, 2, 2, 150),
-    (8, 12, 1, 2, 150),
-    (6, 12, 1, 1, 100),
-    (6, 9, 1, 0, 100),
-    (5, 8, 0, 0, 80),
-    (4, 6, 0, 0, 80),
-    (3, 4, 0, 0, 80),
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much of each part goes on the first screen."""
+
+    sentences: int
+    ledger: int
+    naive: int
+    options: int
+    quoted: int
+    """Characters of a quoted line."""
+
+
+_ROOMS = (
+    _Room(12, 99, 9, 9, 400),
+    _Room(12, 99, 3, 4, 300),
+    _Room(12, 16, 2, 3, 200),
+    _Room(12, 14, 2, 2, 150),
+    _Room(8, 12, 1, 2, 150),
+    _Room(6, 12, 1, 1, 100),
+    _Room(6, 9, 1, 0, 100),
+    _Room(5, 8, 0, 0, 80),
+    _Room(4, 6, 0, 0, 80),
+    _Room(3, 4, 0, 0, 80),
 )
+"""From generous to tight: the first that fits is taken."""
 
 
 class _Writer:
@@ -91,39 +109,31 @@ class _Writer:
         return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
 
 
-def _first_screen(report: ReportView, limits: tuple[int, int, int, int, int]) -> list[RenderableType]:
+def _first_screen(report: ReportView, room: _Room, width: int) -> list[RenderableType]:
     from rich.text import Text
 
-    sentences, ledger_rows, naive_rows, option_rows, quoted = limits
     out: list[RenderableType] = [Text(clip(report.source_line, 160), "dim")]
     if report.overview:
-        out.extend((Text(""), _table(_shortened(report.overview, min(8, ledger_rows), last=True))))
+        out.extend((Text(""), _table(_shortened(report.overview, min(8, room.ledger), last=True), width)))
     for paragraph in report.empty:
         out.extend((Text(""), _inline(paragraph.body)))
     if report.launches:
-        out.extend(_first_of(report, report.launches[-1], sentences, ledger_rows, naive_rows, option_rows, quoted))
+        out.extend(_first_of(report, report.launches[-1], room, width))
     return out
 
 
-def _first_of(
-    report: ReportView,
-    launch: LaunchView,
-    sentences: int,
-    ledger_rows: int,
-    naive_rows: int,
-    option_rows: int,
-    quoted: int,
-) -> list[RenderableType]:
+def _first_of(report: ReportView, launch: LaunchView, room: _Room, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     out: list[RenderableType] = [Text("")]
     out.extend(_heading(report, launch))
-    out.extend(_inline(sentence) for sentence in launch.sentences[:sentences])
+    out.extend(_inline(sentence) for sentence in launch.sentences[: room.sentences])
     if launch.failure:
-        out.extend(_quoted(launch.failure, quoted))
-    for table, most in ((launch.ledger, ledger_rows), (launch.naive, naive_rows), (launch.options, option_rows)):
+        out.extend(_quoted(launch.failure, room.quoted))
+    options = _by_flag(launch.options) if launch.options else None
+    for table, most in ((launch.ledger, room.ledger), (launch.naive, room.naive), (options, room.options)):
         if table and most:
-            out.extend((Text(""), _table(_shortened(table, most))))
+            out.extend((Text(""), _table(_shortened(table, most), width)))
     found = f"Findings: {launch.findings_line}. " if launch.findings_line else ""
     if launch.command:
         found += "A corrected launch command is in the full report. "
@@ -148,7 +158,7 @@ def _heading(report: ReportView, launch: LaunchView) -> list[RenderableType]:
 
 
 def _shortened(table: Table, most: int, *, last: bool = False) -> Table:
-    """At most `most` rows: a ledger keeps its first and last row and its largest items in order; others their first rows."""
+    """At most `most` rows: a ledger keeps its ends and its largest items in order, other tables their first rows."""
     if len(table.rows) <= most:
         return table
     if last:
@@ -162,6 +172,15 @@ def _shortened(table: Table, most: int, *, last: bool = False) -> Table:
     else:
         kept = table.rows[:most]
     return replace(table, rows=kept)
+
+
+def _by_flag(options: Table) -> Table:
+    """The options named by their flag alone, which is short and can be typed."""
+    rows = [
+        replace(row, cells=(Cell(row.cells[0].small), *row.cells[1:])) if row.cells[0].small else row
+        for row in options.rows
+    ]
+    return replace(options, rows=tuple(rows))
 
 
 def _more(dropped: int) -> Inline:
@@ -182,7 +201,7 @@ def _whole(report: ReportView, width: int) -> list[RenderableType]:
 
     out: list[RenderableType] = [Text(report.source_line, "dim")]
     if report.overview:
-        out.extend((Text(""), _table(report.overview)))
+        out.extend((Text(""), _table(report.overview, width, everything=True)))
     for paragraph in report.empty:
         out.extend((Text(""), _inline(paragraph.body)))
     for launch in report.launches:
@@ -193,7 +212,7 @@ def _whole(report: ReportView, width: int) -> list[RenderableType]:
             out.extend(_quoted(launch.failure, 1000))
         for table in (launch.ledger, launch.naive, launch.options):
             if table:
-                out.extend((Text(""), _table(table)))
+                out.extend((Text(""), _table(table, width, everything=True)))
         if launch.command:
             out.extend((Text("\nThe launch command, corrected", "bold"), Text(launch.command.text)))
         for section in launch.sections:
@@ -215,7 +234,7 @@ def _blocks(blocks: Iterable[Block], width: int) -> list[RenderableType]:
         elif isinstance(block, Table):
             if out:
                 out.append(Text(""))
-            out.extend((Text(block.caption, "italic"), _table(block, wide=width >= 100)))
+            out.extend((Text(block.caption, "italic"), _table(block, width, everything=True)))
         elif isinstance(block, Quoted):
             out.extend(_quoted(block, 1000))
         elif isinstance(block, Command):
@@ -265,34 +284,71 @@ def _quoted(block: Quoted, limit: int) -> list[RenderableType]:
     return [grid]
 
 
-def _table(table: Table, *, wide: bool = False) -> RenderableType:
+def _table(table: Table, width: int, *, everything: bool = False) -> RenderableType:
+    """A table of at most `width` columns; `everything` adds small print, and wide-only columns where they fit."""
     from rich.box import Box
     from rich.table import Table as Grid
     from rich.text import Text
 
     rule = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
     grid = Grid(box=rule, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", expand=False)
-    shown = [index for index, column in enumerate(table.columns) if wide or not column.wide_only]
+    shown, least = _columns(table, width, everything=everything)
     for index in shown:
         column = table.columns[index]
         grid.add_column(
             Text(column.title),
             justify="right" if column.numeric else "left",
-            no_wrap=False,
             overflow="fold",
             vertical="top",
+            min_width=least.get(index),
         )
     for row in table.rows:
         cells = []
         for index in shown:
-            cell = row.cells[index] if index < len(row.cells) else None
-            text = _inline(cell.body) if cell else Text("")
-            if cell and cell.small and table.name not in ("ledger", "options", "overview"):
-                text.append(" " if text.plain else "")
-                text.append_text(Text(plain(cell.small), "dim"))
-            cells.append(text)
+            cell = row.cells[index] if index < len(row.cells) else Cell()
+            with_small = everything or table.name not in ("ledger", "options", "overview")
+            cells.append(_cell(cell, numeric=table.columns[index].numeric, with_small=with_small))
         grid.add_row(*cells, style="bold" if row.kind in ("total", "start") else None)
     return grid
+
+
+def _columns(table: Table, width: int, *, everything: bool) -> tuple[list[int], dict[int, int]]:
+    """Which columns are shown, and the width under which a figure or a row's heading would be broken."""
+    every = range(len(table.columns))
+    widest = {index: max((_width(row, index) for row in table.rows), default=0) for index in every}
+    least = {
+        index: widest[index]
+        for index in every
+        if table.columns[index].numeric or (index == 0 and widest[0] <= _WHOLE_HEADING)
+    }
+
+    def needed(shown: list[int]) -> int:
+        return sum(max(least.get(index, _NARROWEST), 1) + _GAP for index in shown)
+
+    shown = list(every)
+    if not everything or needed(shown) > width:
+        shown = [index for index in every if not table.columns[index].wide_only]
+    return shown, least if needed(shown) <= width else {}
+
+
+def _width(row: Row, index: int) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(plain(row.cells[index].body)) if index < len(row.cells) else 0
+
+
+def _cell(cell: Cell, *, numeric: bool, with_small: bool) -> Text:
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    text = _inline(cell.body)
+    if cell.small and with_small:
+        small = plain(cell.small)
+        apart = numeric or cell_len(text.plain) + len(small) > _WHOLE_HEADING
+        if text.plain:
+            text.append("\n" if apart else " ")
+        text.append_text(Text(small, "dim"))
+    return text
 
 
 def _inline(pieces: Inline) -> Text:

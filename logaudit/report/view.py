@@ -1,4 +1,4 @@
-"""The document as blocks in the order that every face shows: figures formatted, log text kept apart, nothing computed."""
+"""The document as blocks in the order that every face shows: figures formatted, log text kept apart."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from logaudit.report.blocks import (
 )
 from logaudit.report.document import Bounds, Document, LaunchDoc, NaiveSum, Option
 from logaudit.report.figures import count, gib, moment, range_of, release, size
-from logaudit.report.inline import Inline, Span, clip, code, join, one_line, prose, words
+from logaudit.report.inline import Inline, Span, clean, clip, code, join, one_line, prose, words
 from logaudit.report.ledger_view import ledger_table
 from logaudit.report.links import Links
 from logaudit.report.picture import memory_picture
-from logaudit.report.sections import matters, reading_blocks, sections_of
+from logaudit.report.sections import sections_of
+from logaudit.report.sections.arguments import matters
+from logaudit.report.sections.reading import reading_blocks
 
 OUTCOMES: dict[str, Tone] = {"ready": "good", "initialised": "good", "crashed": "bad", "incomplete": "warning"}
 STATUSES: dict[str, tuple[str, Tone]] = {
@@ -80,7 +82,7 @@ def launch_view(document: Document, launch: LaunchDoc) -> LaunchView:
         ledger=ledger_table(launch, main, links) if main else None,
         naive=naive_table(launch.naive) if launch.naive else None,
         options=options_table(launch.options) if launch.options else None,
-        command=Command(one_line(launch.corrected_command)) if launch.corrected_command else None,
+        command=Command(clean(launch.corrected_command).strip()) if launch.corrected_command else None,
         findings_line=findings_line(launch),
         sections=sections_of(document, launch, links),
     )
@@ -159,18 +161,17 @@ def naive_table(sums: list[NaiveSum]) -> Table:
 
 def options_table(options: list[Option]) -> Table:
     """What would let the cache hold more or less."""
-    rows = []
-    for option in options:
-        rows.append(
-            Row(
-                (
-                    Cell(prose(option.change), small=code(option.flag)),
-                    Cell(words(count(option.tokens.value) if option.tokens else "–"), small=_small(option.tokens)),
-                    Cell(words(gib(option.headroom_gib.value) if option.headroom_gib else "–")),
-                    Cell(prose(option.risk or option.why), small=prose(option.why) if option.risk else ()),
-                )
+    rows = [
+        Row(
+            (
+                Cell(prose(option.change), small=code(option.flag)),
+                Cell(words(count(option.tokens.value) if option.tokens else "–"), small=_small(option.tokens)),
+                Cell(words(gib(option.headroom_gib.value) if option.headroom_gib else "–")),
+                Cell(prose(option.risk or option.why), small=prose(option.why) if option.risk else ()),
             )
         )
+        for option in options
+    ]
     columns = (
         Column("To change the capacity"),
         Column("tokens", numeric=True),

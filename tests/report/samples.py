@@ -101,17 +101,18 @@ def launch(**changes: Any) -> LaunchDoc:
 
 
 SEED_QUOTES = {
-    2: "[2026-11-29 13:35:05] server_args=ServerArgs(model_path='/models/kimi-k25', tp_size=8, mem_fraction_static=0.88, …)",
+    2: "[2026-11-29 13:35:05] server_args=ServerArgs(model_path='/models/kimi-k25', tp_size=8, mem_fraction…)",
     27: "[2026-11-29 13:35:07 TP0] Load weight begin. avail mem=94.04 GB",
     35: "[2026-11-29 13:35:10 TP0] Load weight end. elapsed=2.99 s, type=KimiK25ForConditionalGeneration, "
     "dtype=torch.bfloat16, avail mem=21.71 GB, mem usage=72.33 GB.",
     52: "[2026-11-29 13:35:11 TP0] KV Cache is allocated. #tokens: 159277, KV size: 10.42 GB",
     55: "[2026-11-29 13:35:11 TP0] Memory pool end. avail mem=11.17 GB",
     57: "[2026-11-29 13:35:11 TP0] Capture cuda graph end. Time elapsed: 0.00 s. mem usage=1.51 GB. avail mem=9.66 GB.",
-    104: "[2026-11-29 13:35:11 TP0] Load weight end. elapsed=0.01 s, type=LlamaForCausalLMEagle3, dtype=torch.bfloat16, "
-    "avail mem=8.71 GB, mem usage=0.95 GB.",
+    104: "[2026-11-29 13:35:11 TP0] Load weight end. elapsed=0.01 s, type=LlamaForCausalLMEagle3, "
+    "dtype=torch.bfloat16, avail mem=8.71 GB, mem usage=0.95 GB.",
     121: "[2026-11-29 13:35:11 TP0] KV Cache is allocated. #tokens: 159277, K size: 0.30 GB, V size: 0.30 GB",
-    141: "[2026-11-29 13:35:12 TP0] Capture draft cuda graph end. Time elapsed: 0.01 s. mem usage=0.15 GB. avail mem=7.58 GB.",
+    141: "[2026-11-29 13:35:12 TP0] Capture draft cuda graph end. Time elapsed: 0.01 s. mem usage=0.15 GB. "
+    "avail mem=7.58 GB.",
     143: "[2026-11-29 13:35:12 TP0] Capture draft extend cuda graph end. Time elapsed: 0.00 s. mem usage=0.15 GB. "
     "avail mem=7.43 GB.",
     145: "[2026-11-29 13:35:12 TP0] max_total_num_tokens=159277, chunked_prefill_size=8192, max_prefill_tokens=16384, "
@@ -273,8 +274,8 @@ def seed_launch(**changes: Any) -> LaunchDoc:
         verdict=[
             "Ready. The KV cache is exactly as large as SGLang's formula makes it.",
             "Each GPU holds 159,277 tokens (10.42 GiB). SGLang 0.5.9 keeps 12 % of the memory that was free before "
-            "loading, 94.04 GiB, out of the cache: 11.28 GiB. 21.71 GiB free after the weights minus that reserve leaves "
-            "10.42 GiB, at 70,272 bytes a token.",
+            "loading, 94.04 GiB, out of the cache: 11.28 GiB. 21.71 GiB free after the weights minus that reserve "
+            "leaves 10.42 GiB, at 70,272 bytes a token.",
             "The reserve is not idle: CUDA graphs, the draft model and its KV cache took 3.86 GiB of it, 7.43 GiB are "
             "left for activations.",
         ],
@@ -332,8 +333,8 @@ def crashed() -> Document:
             ],
             verdict=[
                 "Crashed while the KV cache was sized: GPU memory was the reason. Raise `--mem-fraction-static`.",
-                "After the weights 19.92 GiB were free on TP3; SGLang wanted to keep 22.84 GiB (30 % of 76.12) out of the "
-                "cache, which leaves −2.91 GiB.",
+                "After the weights 19.92 GiB were free on TP3; SGLang wanted to keep 22.84 GiB (30 % of 76.12) out of "
+                "the cache, which leaves −2.91 GiB.",
                 "The smallest fraction that starts is 0.739.",
             ],
             ledger=[
@@ -370,7 +371,7 @@ def crashed() -> Document:
 
 
 def several() -> Document:
-    """Three starts: hybrid pools explained with a residual, one not explained, one that stops early with unknown lines."""
+    """Three starts: hybrid pools with a residual, one not explained, one that stops early with unknown lines."""
     hybrid = seed_launch(
         index=0,
         outcome="initialised",
