@@ -15,13 +15,16 @@ from logaudit.errors import SourceError
 
 BLOCK_BYTES = 4096
 """Reads begin at a multiple of this, so that the oldest `dd` can seek there."""
+LARGE_BLOCK_BYTES = 1 << 16
+"""The same for reads that are long anyway."""
 CHUNK_BYTES = 1 << 20
-"""Most that is read at once."""
+"""Most that is read at once while following: what a broken connection costs."""
 FINGERPRINT_BYTES = 1024
 """How many of the last bytes read decide whether a file is still the one that was read."""
 
 _COMPRESSED = (b".gz", b".xz", b".zst", b".bz2", b".Z", b".lz4")
 _NUMBERED = re.compile(rb"\.(\d{1,5})\Z")
+_AT_PATH = (-1, 0, b"")
 _DATED = re.compile(rb"[.-]\d{4}[\d.:_TZ-]*\Z")
 
 
@@ -46,6 +49,12 @@ class FileStat:
         return self.device, self.inode
 
 
+Listing = list[tuple[bytes, FileStat]]
+"""Names with their files' facts."""
+Found = tuple[bytes | None, FileStat]
+"""Where a file is (None: held open), and its facts."""
+
+
 class FileView(Protocol):
     """How a follower sees the file that it follows: here, or through a connection that may break at any call."""
 
@@ -65,7 +74,7 @@ class FileView(Protocol):
     def path(self) -> bytes:
         """The path that is followed."""
 
-    def beside(self) -> list[tuple[bytes, FileStat]]:
+    def beside(self) -> Listing:
         """Files beside it whose names begin with its path and `.` or `-`."""
 
     def close(self) -> None:
@@ -107,14 +116,15 @@ class Follower:
     was emptied in place is a rotation too: its copy becomes the current file, and then the next younger one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.chunk_bytes = chunk_bytes
         self.offset = 0
         """Bytes of the current file that were handed on."""
         self._identity: Identity | None = None
         self._tail = b""
         self._modified = 0
         self._verified = False
-        self._older: set[Identity] | None = None
+        self._older: set[Identity] = set()
         self._emptied: tuple[Identity | None, int] | None = None
         self._hole = 0
         self._skip_zeros = False
@@ -128,30 +138,35 @@ class Follower:
 
     def step(self) -> Iterator[Event]:
         """Hand on what is new; nothing when there is nothing new now. Raises what the view raises."""
-        now = self._view.stat()
         if self._identity is None:
-            if now is None:
+            if self._view.stat() is None:
                 return
-            self._adopt(now.identity)
+            listing = self._view.beside()
+            first = self._view.stat()
+            if first is None:
+                return
+            self._adopt(first.identity, listing)
             yield Note("appeared", "the file is there")
+        now = self._view.stat()
         if now is not None and now.identity == self._identity and not self._pinned:
             self._view.pin()
             self._pinned = True
-        if self._older is None:
-            self._older = {facts.identity for _, facts in self._view.beside()} - {self._identity}
+        # Where a rotation comes between two looks, nothing was moved yet: the next step looks again.
+        with contextlib.suppress(_Moved):
+            yield from self._advance(now)
+
+    def _advance(self, now: FileStat | None) -> Iterator[Event]:
         found = self._find_current(now)
         if found is not None:
             try:
                 yield from self._read_on(*found)
-            except _Moved:
-                return
             except _Changed:
                 yield from self._leave_emptied()
                 return
         if now is not None and now.identity != self._identity:
             yield from self._go_on_to_next(now, found)
 
-    def _find_current(self, now: FileStat | None) -> tuple[bytes | None, FileStat] | None:
+    def _find_current(self, now: FileStat | None) -> Found | None:
         held = self._view.pinned()
         if held is not None and held.identity == self._identity:
             return None, held
@@ -166,8 +181,9 @@ class Follower:
                 raise _Changed
             if facts.size == self.offset and self._verified and facts.modified == self._modified:
                 return
-            begin = (self.offset - len(self._tail)) // BLOCK_BYTES * BLOCK_BYTES
-            size = min(facts.size - begin, CHUNK_BYTES)
+            block = LARGE_BLOCK_BYTES if facts.size - self.offset >= CHUNK_BYTES else BLOCK_BYTES
+            begin = (self.offset - len(self._tail)) // block * block
+            size = min(facts.size - begin, self.chunk_bytes)
             if size == 0:
                 self._modified, self._verified = facts.modified, True
                 return
@@ -175,11 +191,35 @@ class Follower:
             if after is None or after.identity != self._identity:
                 raise _Moved
             lead = self.offset - begin
+            if self.offset == 0 and self._go_back_to_copy():
+                raise _Moved
             if after.size < begin + size or data[lead - len(self._tail) : lead] != self._tail:
                 raise _Changed
             self._modified, self._verified = after.modified, True
             facts = after
             yield from self._hand_on(data[lead:])
+
+    def _go_back_to_copy(self) -> bool:
+        """Before the first byte of a file: whether it was copied and emptied since it became the current one.
+
+        Without a byte read there is no fingerprint to tell; but the copy is there, and it becomes the current file.
+        """
+        path = self._view.path()
+        listing = self._view.beside()
+        own = next((name for name, facts in listing if facts.identity == self._identity), path)
+        copies = [
+            (age, facts.identity)
+            for name, facts in listing
+            if facts.identity not in (*self._older, self._identity)
+            and (age := _age(name[len(path) :])) is not None
+            and age > (_age(own[len(path) :]) or _AT_PATH)
+        ]
+        if not copies:
+            return False
+        emptied = (self._identity, 0)
+        self._adopt(max(copies)[1], listing)
+        self._emptied = emptied
+        return True
 
     def _hand_on(self, data: bytes) -> Iterator[Event]:
         """Move the position over `data`, and give it without the zeros of a hole where an emptied file begins."""
@@ -201,16 +241,17 @@ class Follower:
 
     def _leave_emptied(self) -> Iterator[Event]:
         """The current file was emptied in place: go on in the copy that was made of it, or from the beginning."""
-        copy = self._find_copy(self._view.beside())
+        listing = self._view.beside()
+        copy = self._find_copy(listing)
         if copy is not None:
             yield Note("truncated", "the file was emptied in place; its copy is read to the end first")
             self._emptied = (self._identity, self.offset)
             self._identity, self._verified = copy, False
         else:
             yield Note("truncated", "the file was emptied in place; it is read from its beginning")
-            self._adopt(self._identity, hole=self.offset)
+            self._adopt(self._identity, listing, hole=self.offset)
 
-    def _find_copy(self, listing: list[tuple[bytes, FileStat]]) -> Identity | None:
+    def _find_copy(self, listing: Listing) -> Identity | None:
         """Identity of the youngest file beside ours that holds what we read, up to our position."""
         for name, facts in sorted(listing, key=lambda item: -item[1].modified):
             if facts.identity != self._identity and self._continues(name, facts):
@@ -223,9 +264,11 @@ class Follower:
             return False
         begin = (self.offset - len(self._tail)) // BLOCK_BYTES * BLOCK_BYTES
         data, after = self._view.read(name, begin, self.offset - begin)
-        return after is not None and after.identity == facts.identity and data[-len(self._tail) :] == self._tail
+        if after is None or after.identity != facts.identity:
+            raise _Moved
+        return data[-len(self._tail) :] == self._tail
 
-    def _go_on_to_next(self, now: FileStat, found: tuple[bytes | None, FileStat] | None) -> Iterator[Event]:
+    def _go_on_to_next(self, now: FileStat, found: Found | None) -> Iterator[Event]:
         """Another file is at the path, and ours was read to its end after that was seen: take the next younger one."""
         listing = self._view.beside()
         old = next((name for name, facts in listing if facts.identity == self._identity), None)
@@ -240,16 +283,16 @@ class Follower:
             return
         following = between[0][1].identity if between else now.identity
         if self._emptied is not None and following == self._emptied[0]:
-            yield from self._return_to_emptied(self._emptied, now, found)
+            yield from self._return_to_emptied(self._emptied, listing, now, found)
             return
         if self._last_byte != b"\n":
             self._last_byte = b"\n"
             yield Data(b"\n")
-        self._adopt(following)
+        self._adopt(following, listing)
         yield Note("rotated", "the file was rotated; the next one is read from its beginning")
 
     def _return_to_emptied(
-        self, emptied: tuple[Identity | None, int], now: FileStat, found: tuple[bytes | None, FileStat] | None
+        self, emptied: tuple[Identity | None, int], listing: Listing, now: FileStat, found: Found | None
     ) -> Iterator[Event]:
         """After its copy, the emptied file; where the copy is one still being made, both hold the same bytes."""
         identity, hole = emptied
@@ -260,36 +303,33 @@ class Follower:
             _, after = self._view.read(found[0], 0, 0)
             if after is None or after.identity != self._identity or after.size != self.offset:
                 return
-        self._adopt(identity, hole=hole)
+        self._adopt(identity, listing, hole=hole)
         yield Note("rotated", "the copy was read; the emptied file is read from its beginning")
 
-    def _between(
-        self, listing: list[tuple[bytes, FileStat]], old: bytes | None, now: FileStat
-    ) -> list[tuple[bytes, FileStat]]:
+    def _between(self, listing: Listing, old: bytes | None, now: FileStat) -> Listing:
         """Rotated files younger than ours and older than `now`, oldest first: rotations that we did not see."""
         path = self._view.path()
         aged = [(age, item) for item in listing if (age := _age(item[0][len(path) :])) is not None]
         aged.sort(reverse=True)
         own = None if old is None else _age(old[len(path) :])
         limit = next((age for age, item in aged if item[1].identity == now.identity), None)
-        older = self._older or set()
         return [
             item
             for age, item in aged
             if item[1].identity not in (self._identity, now.identity)
             and (limit is None or age > limit)
-            and (age < own if own is not None else old is None and self._looks_younger(item[1], older))
+            and (age < own if own is not None else old is None and self._looks_younger(item[1]))
         ]
 
-    def _looks_younger(self, facts: FileStat, older: set[Identity]) -> bool:
-        return facts.identity not in older and facts.modified >= self._modified
+    def _looks_younger(self, facts: FileStat) -> bool:
+        return facts.identity not in self._older and facts.modified >= self._modified
 
-    def _adopt(self, identity: Identity | None, *, hole: int = 0) -> None:
+    def _adopt(self, identity: Identity | None, listing: Listing, *, hole: int = 0) -> None:
         """Make the file with this identity the current one, from its beginning."""
         self._hole, self._emptied = hole, None
         self._identity, self.offset, self._tail, self._modified = identity, 0, b"", 0
         self._verified = self._pinned = self._skip_zeros = False
-        self._older = None
+        self._older = {facts.identity for _, facts in listing}
 
 
 def _age(suffix: bytes) -> tuple[int, int, bytes] | None:
@@ -344,7 +384,7 @@ class LocalView:
         except OSError as error:
             raise _unreadable(name or self._path, error) from error
 
-    def beside(self) -> list[tuple[bytes, FileStat]]:
+    def beside(self) -> Listing:
         found = []
         stem = glob.escape(os.fsdecode(self._path))
         for name in sorted(glob.glob(stem + ".*") + glob.glob(stem + "-*")):

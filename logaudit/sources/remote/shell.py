@@ -7,23 +7,26 @@ import time
 from collections.abc import Iterator
 
 from logaudit.errors import SourceError
-from logaudit.sources.follow import BLOCK_BYTES, FileStat
+from logaudit.sources.follow import BLOCK_BYTES, LARGE_BLOCK_BYTES, FileStat
 from logaudit.sources.remote.diagnosis import ConnectionLost, Diagnosis, clean, diagnose
 from logaudit.sources.remote.host import Host
 
 _LINE_LIMIT_BYTES = 1 << 16
 _GREETING_LIMIT_BYTES = 1 << 20
-LARGE_BLOCK_BYTES = 1 << 16
 
 # Nothing in here depends on an argument. Requests are calls of these functions with quoted words.
 _PRELUDE = rb"""
 LC_ALL=C; export LC_ALL
 if stat -L -c %i / >/dev/null 2>&1; then
-  la_stat() { stat -L -c '%d %i %s %Y' "$1"; }
+  la_stat() { stat -L -c '%d %i %s %Y' -- "$1"; }
 elif stat -L -f %i / >/dev/null 2>&1; then
-  la_stat() { stat -L -f '%d %i %z %m' "$1"; }
+  la_stat() { stat -L -f '%d %i %z %m' -- "$1"; }
 else
-  la_stat() { la_ls=`ls -Ldin "$1"` || { ls -Ldin "$1"; return 1; }; set -f; set -- $la_ls; set +f; echo "0 $1 $6 0"; }
+  la_stat() {
+    la_ls=`ls -Ldin -- "$1"` || return 1
+    set -f; set -- $la_ls; set +f
+    echo "0 $1 $6 0"
+  }
 fi
 la_first() { printf '%s\n' "$1" | head -n 1; }
 la_about() {
@@ -66,6 +69,10 @@ def quote(word: bytes) -> bytes:
     if b"\0" in word:
         raise SourceError("a path or name cannot hold a NUL byte")
     return b"'" + word.replace(b"'", b"'\\''") + b"'"
+
+
+class LineTooLong(Exception):
+    """A command printed a line that is longer than anybody wants to hold."""
 
 
 class FarShell:
@@ -149,13 +156,16 @@ class FarShell:
         self._line()
         return data, self._stat_answer(path)
 
-    def lines_of(self, command: bytes) -> Iterator[bytes]:
-        """Run a command line (already quoted) and give its output line by line; its exit status is then in `status`."""
+    def lines_of(self, command: bytes, most_bytes: int = 16 << 20) -> Iterator[bytes]:
+        """Run a command line (already quoted) and give its output line by line; its exit status is then in `status`.
+
+        Raises LineTooLong for a line of more than `most_bytes`; the shell is then of no use any more.
+        """
         marker = secrets.token_hex(16).encode()
         self._send(b"{ " + command + b"; } </dev/null; echo; echo " + marker + b" $?\n")
         held: bytes | None = None
         while True:
-            line = self._line(limit=None)
+            line = self._line(limit=None, most=most_bytes)
             if line.startswith(marker):
                 # The newline before the marker is ours: what stands before it is the output's unfinished last line.
                 if held:
@@ -203,12 +213,17 @@ class FarShell:
         advice = f"see what `ssh {self.host.command_line} sh` does"
         raise self._lost(Diagnosis("command", "no POSIX shell answered", advice, retry=False))
 
-    def _line(self, limit: int | None = _LINE_LIMIT_BYTES, silence_s: float | None = None) -> bytes:
+    def _line(
+        self, limit: int | None = _LINE_LIMIT_BYTES, silence_s: float | None = None, most: int | None = None
+    ) -> bytes:
         start = 0
         while (end := self._buffer.find(b"\n", start)) < 0:
             start = len(self._buffer)
             if limit is not None and start > limit:
                 raise self._lost(Diagnosis("network", "the far shell answered out of step", "try again", retry=True))
+            if most is not None and start > most:
+                self.close()
+                raise LineTooLong
             self._more(silence_s)
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
