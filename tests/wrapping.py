@@ -58,7 +58,12 @@ def _notebook(text: str, indent: int | None = 1) -> str:
     output = {"name": "stderr", "output_type": "stream", "text": lines}
     code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [output], "source": ["run()"]}
     prose = {"cell_type": "markdown", "metadata": {}, "source": ["# A server\n", "It starts."]}
-    book = {"cells": [prose, code], "metadata": {"language_info": {"name": "python"}}, "nbformat": 4, "nbformat_minor": 5}
+    book = {
+        "cells": [prose, code],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(book, indent=indent) + "\n"
 
 
@@ -81,7 +86,12 @@ def _soft(width: int, indent: str = "") -> Wrapper:
         for line in _lines(text):
             out.extend(
                 textwrap.wrap(
-                    line, width, subsequent_indent=indent, break_long_words=True, break_on_hyphens=False, expand_tabs=False
+                    line,
+                    width,
+                    subsequent_indent=indent,
+                    break_long_words=True,
+                    break_on_hyphens=False,
+                    expand_tabs=False,
                 )
                 or [""]
             )
@@ -98,11 +108,15 @@ def _table(text: str) -> str:
 def _cells_of_two(text: str) -> str:
     lines = _lines(text)
     rows = [lines[at : at + 2] for at in range(0, len(lines), 2)]
-    return "| log |\n|---|\n" + "".join("| " + "<br>".join(line.replace("|", "\\|") for line in row) + " |\n" for row in rows)
+    return "| log |\n|---|\n" + "".join(
+        "| " + "<br>".join(line.replace("|", "\\|") for line in row) + " |\n" for row in rows
+    )
 
 
 def _details(text: str) -> str:
-    return f"Here is my log:\n\n<details>\n<summary>log</summary>\n\n```text\n{text.rstrip(chr(10))}\n```\n\n</details>\n"
+    return (
+        f"Here is my log:\n\n<details>\n<summary>log</summary>\n\n```text\n{text.rstrip(chr(10))}\n```\n\n</details>\n"
+    )
 
 
 def _journal_json(text: str) -> str:
@@ -110,7 +124,14 @@ def _journal_json(text: str) -> str:
     for index, line in enumerate(_lines(text)):
         message: object = line if index % 3 else list(line.encode())
         out.append(
-            json.dumps({"__REALTIME_TIMESTAMP": str(1772582400000000 + index), "_HOSTNAME": "gpu1", "PRIORITY": "6", "MESSAGE": message})
+            json.dumps(
+                {
+                    "__REALTIME_TIMESTAMP": str(1772582400000000 + index),
+                    "_HOSTNAME": "gpu1",
+                    "PRIORITY": "6",
+                    "MESSAGE": message,
+                }
+            )
         )
     return "\n".join(out) + "\n"
 
@@ -163,8 +184,12 @@ WRAPPERS: dict[str, Wrapper] = {
     "mpi": _each(lambda i, line: f"[1,0]<stderr>: {line}"),
     "torchrun": _each(lambda i, line: f"[default0]:{line}"),
     "json loki": _each(lambda i, line: json.dumps({"labels": {"pod": "a"}, "line": line, "timestamp": _iso(i)})),
-    "json datadog": _each(lambda i, line: json.dumps({"date": _iso(i), "host": "gpu1", "message": line, "status": "info"})),
-    "json fluentd": _each(lambda i, line: json.dumps({"time": 1772582400 + i, "kubernetes": {"pod_name": "a"}, "log": line + "\n"})),
+    "json datadog": _each(
+        lambda i, line: json.dumps({"date": _iso(i), "host": "gpu1", "message": line, "status": "info"})
+    ),
+    "json fluentd": _each(
+        lambda i, line: json.dumps({"time": 1772582400 + i, "kubernetes": {"pod_name": "a"}, "log": line + "\n"})
+    ),
     "json msg": _each(lambda i, line: json.dumps({"level": "info", "msg": line})),
     "json nested": _each(lambda i, line: json.dumps({"ts": _iso(i), "log": {"message": line}}, ensure_ascii=False)),
     "json array": lambda text: json.dumps([{"message": line} for line in _lines(text)], indent=2) + "\n",
@@ -219,7 +244,9 @@ WRAPPERS: dict[str, Wrapper] = {
     "supervisord": _each(lambda i, line: f"{_DAY} {_clock(i)},123 DEBG 'sglang' stderr output:\n{line}"),
     "klog": _each(lambda i, line: f"I0304 {_clock(i)}.123456       1 server.go:12] {line}"),
     "cloudwatch": _each(lambda i, line: f"{_iso(i, '.123000', '+00:00')} sglang/server/0a1b {line}"),
-    "csv": lambda text: "time,host,line\n" + _each(lambda i, line: f'{_iso(i)},gpu1,"{line.replace(chr(34), chr(34) * 2)}"')(text),
+    "csv": lambda text: (
+        "time,host,line\n" + _each(lambda i, line: f'{_iso(i)},gpu1,"{line.replace(chr(34), chr(34) * 2)}"')(text)
+    ),
     "times of two kinds": _each(lambda i, line: f"{_iso(i)} {_DAY} {_clock(i)} {line}"),
 }
 """Every way of wrapping, by name: a function from a log's text to the wrapped text."""

@@ -235,6 +235,21 @@ class Peeler:
                 part_chain = self._search(text, depth + 1, [MAX_LOOKS]) or ()
             yield from self._apply(part, part_chain, depth + 1)
 
+    def _chains(self, parts: list[str], depth: int) -> list[Chain]:
+        """The wrappers of each part; one that shows none of its own has those of the part beside it."""
+        found: list[Chain | None] = []
+        last: Chain = ()
+        for part in parts:
+            chain = last if last and self._reaches(last, part) else self._search(part, min(depth + 1, 4), [MAX_LOOKS])
+            last = chain or last
+            found.append(chain)
+        last = next((chain for chain in found if chain), ())
+        chains: list[Chain] = []
+        for chain in found:
+            last = last if chain is None else chain
+            chains.append(last)
+        return chains
+
     def _starts(self, depth: int, looks: list[int]) -> Callable[[str], bool]:
         """Whether a part of a line begins a log line, with wrappers of its own or without."""
         return lambda part: self._search(part, max(depth + 1, 4), looks) is not None
@@ -262,12 +277,10 @@ class Peeler:
                     leaf.bare = prefix.is_bare(leaf.text)
             yield leaf
             return
-        last: Chain = ()
+        parts = parts[:MAX_PARTS]
+        chains = self._chains(parts, depth)
         nothing = (0,) * len(leaf.lengths)
-        for index, part in enumerate(parts[:MAX_PARTS]):
-            chain = last if last and self._reaches(last, part) else self._search(part, min(depth + 1, 4), [MAX_LOOKS])
-            if chain:
-                last = chain
+        for index, part in enumerate(parts):
             yield from self._apply(
                 replace(
                     leaf,
@@ -277,6 +290,6 @@ class Peeler:
                     bare=False,
                     depth=len(leaf.lengths) - 1 if index == 0 else None,
                 ),
-                last if chain is None else chain,
+                chains[index],
                 depth + 1,
             )

@@ -48,20 +48,102 @@ HEADER = regex.compile(
 _BARE_LEVEL = regex.compile(rf"[\[(]?{_LEVEL}[\])]?:? (?! )")
 _ONLY_FILE = regex.compile(rf"\[?{_FILE}\]?:? ")
 
-HEAD = regex.compile(
-    r"(?:\[BCG\] )?(?:"
-    r"Load weight (?:begin|end)\.|Memory pool end\.|(?:\w+ )?KV Cache is allocated|KV Cache VA upper|Mamba Cache is allocated"
-    r"|Init (?:torch distributed|nccl|parallel) (?:begin|ends?)|Capture .{0,60}?(?:[Gg]raph|extend) (?:begin|end|bs|num|failed)"
-    r"|(?:Multi-thread l|L)oading [\w ()]{0,40}shards:|Capturing (?:batches|num tokens|prefill shape)"
-    r"|max_total_num_tokens=\d+,|max_total_tokens=\d+ is larger|server_args=(?:ServerArgs\(|\{)|server_args: enable"
-    r"|Use [Ss]liding window memory pool|Using KV cache dtype|DSV4 |DSv4 |SW KV memory|SWAKVPool |The available memory for KV cache"
-    r"|Memory profiling:|TPU Memory profiling|Memory baseline taken|The memory capacity is unbalanced|Post-capture KV sizing"
-    r"|Not enought? (?:GPU )?memory|Scheduler hit an exception|The server is fired up|Tree cache initialized|Launch DP\d"
-    r"|(?:Prefill?|Decode) batch|Traceback \(most recent call last\)|Allocating \d|VirtualKV Cache|Physical KV Cache"
-    r"|Mamba selective_state_update|Attention backend not |INFO:     |Max running requests is reset|Piecewise CUDA graph is"
-    r"|Reserving \d+\.\d+ GB of the KV|Setting (?:page.size|KV cache dtype|mem fraction)"
-    r")"
+_HEADS = (
+    (
+        r"Load weight (?:begin|end)\.",
+        r"Memory pool end\.",
+        r"(?:\w+ )?KV Cache (?:is allocated|VA upper|skipped)",
+        r"Mamba Cache is allocated",
+    )
+    + (
+        r"Init (?:torch distributed|nccl|parallel) (?:begin|ends?)",
+        r"Capture .{0,60}?(?:[Gg]raph|extend) (?:begin|end|bs|num|failed)",
+    )
+    + (r"(?:Multi-thread l|L)oading [\w ()]{0,40}shards:", r"Capturing (?:batches|num tokens|prefill shape)")
+    + (
+        r"max_total_num_tokens=\d+,",
+        r"max_total_tokens=\d+ is larger",
+        r"server_args=(?:ServerArgs\(|\{)",
+        r"server_args: enable",
+    )
+    + (
+        r"Use [Ss]liding window memory pool",
+        r"Using KV cache dtype",
+        r"DSV4 ",
+        r"DSv4 ",
+        r"SW KV memory",
+        r"SWAKVPool ",
+        r"SWA (?:ring|pool)",
+    )
+    + (r"The available memory for KV cache", r"Memory profiling:", r"TPU Memory profiling", r"Memory baseline taken")
+    + (
+        r"The memory capacity is unbalanced",
+        r"Post-capture KV sizing",
+        r"Not enought? (?:GPU |host )?memory",
+        r"Scheduler hit an exception",
+    )
+    + (
+        r"The server is fired up",
+        r"Tree cache initialized",
+        r"Launch DP\d",
+        r"(?:Prefill?|Decode) batch",
+        r"Allocating .{0,60}\d GB",
+    )
+    + (
+        r"VirtualKV Cache",
+        r"Physical KV Cache",
+        r"Mamba selective_state_update",
+        r"Attention backend not ",
+        r"INFO:     ",
+    )
+    + (
+        r"Max running requests is reset",
+        r"Max concurrent requests",
+        r"(?:Piecewise |Cuda )[Gg]?(?:CUDA )?graph is",
+        r"Reserving \d+\.\d+ GB of the KV",
+    )
+    + (
+        r"(?:Res|S)et(?:ting)? (?:page.size|KV cache dtype|mem.fraction|max_running|swa_full|sliding_window)",
+        r"DP attention is enabled",
+    )
+    + (
+        r"Automatically (?:reduce|turn off|adjust)",
+        r"Multimodal model: ",
+        r"FlashMLA only supports",
+        r"TensorRT-LLM MLA only",
+        r"Use \w+ attention backend",
+    )
+    + (
+        r"Using CUDA (?:IPC|VMM) for multimodal",
+        r"CUDA IPC multimodal",
+        r"Preallocated \d+MB",
+        r"MmItemMemoryPool size",
+        r"Failed to run nvidia-smi",
+    )
+    + (
+        r"Pre-allocating symmetric",
+        r"Symmetric memory is enabled",
+        r"All Reduce config",
+        r"EPLB default-group",
+        r"HiCache ",
+        r"GDN ReplaySSM",
+    )
+    + (
+        r"Loaded weights leave no GPU",
+        r"(?:Decode o|O)ut of memory\. Try",
+        r"KV pool holds",
+        r"Overlap scheduler is disabled",
+        r"Peak GPU memory",
+    )
+    + (
+        r"max_running_requests is capped",
+        r"Update (?:engine )?weights",
+        r"LoRA adapter loading",
+        r"Initialize DeepSeekV4",
+        r"Hybrid swa model",
+    )
 )
+HEAD = regex.compile(r"(?:\[BCG\] )?(?:" + "|".join(_HEADS) + r")")
 """How the messages begin that a start is full of: what tells a log without prefixes from other text."""
 
 
@@ -78,34 +160,50 @@ _MARKS = (
         "KV ",
         "Init ",
         "Captur",
-        "max_total",
+        "max_",
         "server_args",
+        "memory",
     )
     + (
         "sliding window",
         "V4 ",
         "v4 ",
-        "SWAKV",
+        "SWA",
         "capacity",
         "Post-capture",
-        "Not enough",
         "Scheduler hit",
         "fired up",
         "Tree cache",
+        "Launch DP",
     )
     + (
-        "Launch DP",
         " batch",
-        "Traceback",
         "Allocating",
         "Mamba",
-        "Attention",
+        "ttention",
         "INFO",
-        "Max running",
-        "Piecewise",
+        "Max ",
+        "graph",
         "Reserving",
+        "Setting",
+        "Reset",
+        "loading",
+        "MLA",
     )
-    + ("Setting", "available memory", "loading")
+    + (
+        "Automatically",
+        "Multimodal",
+        "CUDA",
+        "Preallocated",
+        "MmItem",
+        "nvidia-smi",
+        "All Reduce",
+        "EPLB",
+        "HiCache",
+        "GDN",
+        "Hybrid swa",
+    )
+    + ("Overlap scheduler", "Update ", "LoRA adapter", "Loaded weights")
 )
 
 

@@ -36,7 +36,7 @@ def _row(text: str) -> Hit | None:
         cell = inner[at:].lstrip().lstrip("`* ")
         if is_bare(cell):
             end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
-            body = _cell(inner[at:end])
+            body = inner[at:end].strip()
             return Hit((body.replace("\\|", "|"),), shape=f"bar {index} {int(closed)}")
     end = ends[-1] if closed and ends else len(inner)
     return Hit((_cell(inner[:end]).replace("\\|", "|"),), shape=f"bar 0 {int(closed)}")
