@@ -39,20 +39,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path, default=None, help="where wheels are kept (default: the user's cache)")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the Markdown and the JSON (default: out/)")
     parser.add_argument("--store", type=Path, default=FOLDER, help="folder of the knowledge tables")
+    parser.add_argument("--table", type=Path, default=None, help="folder of the argument table")
     parser.add_argument("--pages", type=Path, default=PAGES, help="folder of the pages that are kept")
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
     cache = options.cache or cache_folder()
-    store, ours = Store(options.store), Ours()
+    store, ours = Store(options.store, options.table), Ours()
     if options.all:
-        for wheel in fetch_all(published(), cache).values():
-            facts = facts_of(wheel)
-            store = accept(facts, judge(facts, store, ours, None), store, ours, options.pages)
-            print(f"{facts.release} taken in", file=sys.stderr)
-        _write_into_the_project(store, options)
-        return 0
+        return _take_in_all(list(fetch_all(published(), cache).values()), store, ours, options)
     facts = facts_of(_wheel(options.release, cache))
     verdict = judge(facts, store, ours, _baseline(facts, store, cache))
     options.out.mkdir(parents=True, exist_ok=True)
@@ -61,16 +57,29 @@ def _run(options: argparse.Namespace) -> int:
     (options.out / f"knowledge-{facts.release}.json").write_text(to_json(verdict), "utf-8")
     print(text)
     if options.accept:
-        _write_into_the_project(accept(facts, verdict, store, ours, options.pages), options)
+        store = accept(facts, verdict, store, ours, options.pages)
+        table.put({facts.release: facts.dump}, store.table or table.FOLDER)
+        _put_ranges(store)
         return 0
     return int(verdict.stale)
 
 
-def _write_into_the_project(store: Store, options: argparse.Namespace) -> None:
-    """Argument table and release ranges, when the tables are the project's own."""
-    if options.store == FOLDER:
-        table.write(store)
+def _take_in_all(wheels: list[Path], store: Store, ours: Ours, options: argparse.Namespace) -> int:
+    """Every release, oldest first; the argument table first, since each release is held against the one before."""
+    table.put({facts.release: facts.dump for facts in map(facts_of, wheels)}, store.table or table.FOLDER)
+    for wheel in wheels:
+        facts = facts_of(wheel)
+        store = accept(facts, judge(facts, store, ours, None), store, ours, options.pages)
+        print(f"{facts.release} taken in", file=sys.stderr)
+    _put_ranges(store)
+    return 0
+
+
+def _put_ranges(store: Store) -> None:
+    """The samples' release ranges, when the tables are the project's own."""
+    if store.folder == FOLDER:
         ranges.apply(ranges.edits(store))
+        table.put_wording_releases(store.releases)
 
 
 def _wheel(asked: str, cache: Path) -> Path:

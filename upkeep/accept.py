@@ -33,17 +33,11 @@ def accept(facts: Facts, verdict: Verdict, store: Store, ours: Ours, pages: Path
         "function, from release, digest@path",
         store.functions.with_state(release, state, following).rows(),
     )
-    defaults = {a.name: a.default for a in facts.dump.arguments if not a.name.startswith("_")}
-    store.write(
-        "defaults.tsv",
-        "argument, from release, default",
-        store.defaults.with_state(release, defaults, following).rows(),
-    )
     printed = {"printed": facts.printed, "form": facts.form}
     store.write("dump.tsv", "what, from release, how", store.dump.with_state(release, printed, following).rows())
     pages.mkdir(parents=True, exist_ok=True)
     (pages / f"{release}.md").write_text(kept_page(verdict), "utf-8")
-    return Store(store.folder)
+    return Store(store.folder, store.table)
 
 
 def _wordings(facts: Facts, store: Store, ours: Ours, known: list[Version]) -> list[tuple[str, str, str]]:

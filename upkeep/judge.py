@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
+from upkeep import table
 from upkeep.architectures import Treatment
 from upkeep.changes import Change, compare
 from upkeep.facts import Facts
@@ -196,8 +197,8 @@ def _formulas(facts: Facts, store: Store, base: Version | None, baseline: Facts 
 def _arguments(facts: Facts, store: Store, base: Version | None) -> Arguments:
     if base is None:
         return Arguments()
-    was = store.arguments_at(base)
-    now = [(a.name, a.default) for a in facts.dump.arguments if not a.name.startswith("_")]
+    was = table.arguments_at(base, store.table or table.FOLDER)
+    now = table.as_written(facts.dump)
     old, new = dict(was), dict(now)
     added = [name for name, _ in now if name not in old]
     gone = [name for name, _ in was if name not in new]

@@ -36,6 +36,17 @@ ADJUSTS = re.compile(
     r"hybrid[-_ ]swa|sliding window memory|cuda graph max)",
     re.IGNORECASE,
 )
+PRINTS_SIZES = re.compile(r"[ }'\"][GMK]i?B\b")
+"""Text that a module holds when it prints a size."""
+PRINTS_OF_MEMORY = re.compile(
+    r"[Nn]ot enough|[Oo]ut of memory|OOM\b|mem[-_ ]fraction|memory pool|(?i:cuda graph)|"
+    r"Load weight|[Gg]raph\b.*(?:begin|end|bs)|memory_allocated|watchdog timeout|crashed with|Tree cache|KV pool|KV budget|"
+    r"hit an exception|fired up|tokens?[:=] ?\{|token usage|sigquit|SIGTERM|KV [Cc]ache|torch distributed|Init parallel|"
+    r"(?:page[_ ]size|running[-_ ]requests|prefill size|cache dtype|tokens_ratio|size)\b.{0,60}\bto\b|server_args="
+)
+"""Text that a module holds when it prints another line that matters."""
+MODEL_CODE = re.compile(r"^srt/(?:models|layers|multimodal|function_call|parser|lora|debug_utils)/")
+"""Folders of model code: looked into only where a size is printed."""
 MOST_CHOICES = 8
 """Most texts remembered for one hole."""
 VARIANTS = 24
@@ -115,9 +126,11 @@ class Template:
 
 
 def templates(release: Release) -> list[Template]:
-    """Every message of every module, in order of place, the same wording in one function once."""
+    """Every message of the modules that can matter, in order of place, the same wording in one function once."""
     seen: dict[tuple[str, str, str], Template] = {}
-    for path in sorted(release.texts):
+    for path, text in sorted(release.texts.items()):
+        if not (PRINTS_SIZES.search(text) or (PRINTS_OF_MEMORY.search(text) and not MODEL_CODE.match(path))):
+            continue
         for template in templates_of(release, path):
             seen.setdefault((path, template.function, template.key), template)
     return list(seen.values())
@@ -134,18 +147,6 @@ def templates_of(release: Release, path: str) -> list[Template]:
     return list(_Finder(path).find(tree)) if tree else []
 
 
-_LOOKED_AT = (
-    ast.Assign,
-    ast.AugAssign,
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Call,
-    ast.Raise,
-    ast.Assert,
-)
-
-
 class _Finder:
     def __init__(self, path: str) -> None:
         self.path = path
@@ -155,7 +156,7 @@ class _Finder:
 
     def _scope(self, node: ast.AST, name: str, outer: dict[str, list[ast.expr]]) -> Iterator[Template]:
         texts = dict(outer)
-        inner = [child for child in _own_nodes(node) if isinstance(child, _LOOKED_AT)]
+        inner = list(_statements(node))
         for child in inner:
             if isinstance(child, ast.Assign) and len(child.targets) == 1 and isinstance(child.targets[0], ast.Name):
                 texts[child.targets[0].id] = [*texts.get(child.targets[0].id, []), child.value]
@@ -164,13 +165,13 @@ class _Finder:
         for child in inner:
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield from self._scope(child, f"{name}.{child.name}" if name else child.name, texts)
-            elif isinstance(child, ast.Call):
-                yield from self._call(child, name, texts)
             elif isinstance(child, ast.Raise) and isinstance(child.exc, ast.Call) and child.exc.args:
                 kind = ast.unparse(child.exc.func)
                 yield from self._made(child.exc.args[0], child.exc.args[1:], f"raise {kind}", name, texts, child.lineno)
             elif isinstance(child, ast.Assert) and child.msg is not None:
                 yield from self._made(child.msg, [], "assert", name, texts, child.lineno)
+            for call in _calls(child):
+                yield from self._call(call, name, texts)
 
     def _call(self, node: ast.Call, name: str, texts: dict[str, list[ast.expr]]) -> Iterator[Template]:
         func = node.func
@@ -204,21 +205,27 @@ def _chosen(part: str | Hole, texts: dict[str, list[ast.expr]]) -> str | Hole:
     return replace(part, choices=tuple(choices)[:MOST_CHOICES])
 
 
-def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Nodes of a scope in order, nested functions and classes themselves but not what is inside them."""
-    waiting = list(ast.iter_child_nodes(scope))[::-1]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _CLOSED):
-            waiting += list(ast.iter_child_nodes(node))[::-1]
+def _statements(scope: ast.AST) -> Iterator[ast.stmt]:
+    """Statements of a scope in order, nested functions and classes themselves but not what is inside them."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for part in getattr(scope, name, ()):
+            if isinstance(part, ast.stmt):
+                yield part
+            if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from _statements(part)
 
 
-_CLOSED = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
-    *(ast.Name, ast.Constant, ast.JoinedStr, ast.arguments, ast.Compare, ast.Import, ast.ImportFrom),
-)
-"""Nodes that are not looked into: other scopes, and what can hold no call that prints."""
+def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """Calls that a statement makes by itself: as the whole of it, as its value, or as what it runs over."""
+    held = [getattr(statement, name, None) for name in ("value", "iter")]
+    held += [item.context_expr for item in getattr(statement, "items", ())]
+    for value in held:
+        inner = value.value if isinstance(value, ast.Await) else value
+        if isinstance(inner, ast.IfExp):
+            yield from (v for v in (inner.body, inner.orelse) if isinstance(v, ast.Call))
+        elif isinstance(inner, ast.Call):
+            yield inner
+            yield from (a for a in inner.args if isinstance(a, ast.Call))
 
 
 def _joined(left: ast.expr, right: ast.expr) -> ast.expr:

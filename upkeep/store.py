@@ -14,7 +14,7 @@ from upkeep.formulas import Function
 
 FOLDER = Path(__file__).parent / "data"
 GONE = "-"
-"""Stands for a digest or a default from the release on in which the fact is gone."""
+"""Stands for a value from the release on in which the fact is gone."""
 NOT_OURS = "-"
 """Kind of a wording that no extractor reads, seen and left so."""
 
@@ -120,6 +120,8 @@ class Store:
     """The tables in one folder."""
 
     folder: Path = FOLDER
+    table: Path | None = None
+    """Folder of the argument table, None for the project's own."""
 
     @cached_property
     def releases(self) -> list[Version]:
@@ -145,11 +147,6 @@ class Store:
     def functions(self) -> Timeline:
         """Function -> `digest@path` of each of that name, by release."""
         return Timeline.read(self._rows("functions.tsv"))
-
-    @cached_property
-    def defaults(self) -> Timeline:
-        """Field of the dump -> its default, by release."""
-        return Timeline.read(self._rows("defaults.tsv"))
 
     @cached_property
     def dump(self) -> Timeline:
