@@ -13,6 +13,7 @@ from logaudit.launches.nodes import join_nodes
 from logaudit.launches.outcome import DEATHS, outcome_of
 from logaudit.launches.ranks import gib, read_ranks, spread_unnamed, whole
 from logaudit.launches.segment import Segment, segments
+from logaudit.launches.untangle import untangled
 
 __all__ = ["join_nodes", "read_launches"]
 
@@ -49,7 +50,7 @@ def read_launches(records: Iterable[Record], *, source: int = 0, wrappers: Seque
     found = [
         _launch(segment, source, tuple(wrappers))
         for family in families.values()
-        for segment in segments(_in_order(family), DEATHS, LAUNCHER_KINDS)
+        for segment in untangled(segments(_in_order(family), DEATHS, LAUNCHER_KINDS))
         if _is_launch(segment)
     ]
     return tuple(sorted(found, key=lambda launch: launch.first_line))

@@ -40,7 +40,8 @@ class Candidate:
     comparison: Comparison
 
 
-def _threshold_gib(expectation: Expectation) -> float:
+def threshold_gib(expectation: Expectation) -> float:
+    """How large a gap may be and still count as a residual."""
     budget = expectation.kv_budget_gib
     return max(RESIDUAL_GIB, RESIDUAL_SHARE * (0.0 if budget is None else abs(budget.value)))
 
@@ -69,7 +70,7 @@ def compare(expectation: Expectation, actual_tokens: int | None, *, refused: boo
     if gap == 0:
         return Comparison("explained", actual_tokens, expected, 0, gap_gib, ())
     size = 0.0 if expectation.bytes_per_token is None else abs(gap) * expectation.bytes_per_token.value / GIB
-    if expectation.bytes_per_token is not None and size < _threshold_gib(expectation):
+    if expectation.bytes_per_token is not None and size < threshold_gib(expectation):
         return Comparison("explained_with_residual", actual_tokens, expected, gap_tokens, gap_gib, ())
     return Comparison("unexplained", actual_tokens, expected, gap_tokens, gap_gib, ())
 
@@ -78,12 +79,12 @@ ORDER: dict[Status, int] = {"explained": 0, "explained_with_residual": 1, "unexp
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """The candidate that the report shows: the newest release of those that agree best with the log.
+    """The candidate that the report shows: the one that agrees best with the log, the newest release among equals.
 
     Where releases of the bracket size differently and more than one was tried, the choice is said as an assumption.
     """
-    best = min(ORDER[candidate.comparison.status] for candidate in candidates)
-    chosen = [candidate for candidate in candidates if ORDER[candidate.comparison.status] == best][-1]
+    best = min(_rank(candidate.comparison) for candidate in candidates)
+    chosen = [candidate for candidate in candidates if _rank(candidate.comparison) == best][-1]
     distinct = {(c.expectation.formula, _key(c.expectation.tokens)) for c in candidates}
     if len(distinct) < 2:
         return chosen
@@ -95,6 +96,10 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     )
     expectation = replace(chosen.expectation, assumptions=(*chosen.expectation.assumptions, note))
     return replace(chosen, expectation=expectation)
+
+
+def _rank(comparison: Comparison) -> tuple[int, int]:
+    return (ORDER[comparison.status], abs(comparison.gap_tokens or 0))
 
 
 def _key(tokens: Interval | None) -> tuple[int, int] | None:

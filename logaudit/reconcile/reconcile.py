@@ -9,7 +9,7 @@ from typing import Any
 from logaudit.interval import Interval
 from logaudit.launches.model import Launch
 from logaudit.reconcile.case import Case
-from logaudit.reconcile.causes import causes_of
+from logaudit.reconcile.causes import with_causes
 from logaudit.reconcile.compare import Candidate, Comparison, choose, compare
 from logaudit.reconcile.fraction import Fraction, inferred_fraction, stated_fraction
 from logaudit.reconcile.inputs import Given, interval, primary_ranks, sizing_inputs
@@ -156,7 +156,7 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
         naive=_naive(fraction, deciding, chosen.expectation, given),
         kv_gib=None if deciding is None else interval(deciding, "kv_gib"),
     )
-    return replace(case, causes=causes_of(case))
+    return with_causes(case)
 
 
 def _honest(

@@ -97,7 +97,7 @@ def _budget(case: Case) -> str | None:
     text = (
         f"{_releases(case)} keeps {share * 100:.3g} % of the memory that was free before loading, "
         f"{before:.2f} GiB, out of the cache: {reserve:.2f} GiB. "
-        f"{after:.2f} GiB free after the weights minus that reserve leaves {after - reserve:.2f} GiB"
+        f"{after:.2f} GiB free after the weights minus that reserve leaves {_left(case, after - reserve):.2f} GiB"
     )
     if expectation is None or expectation.bytes_per_token is None:
         return text + "."
@@ -106,6 +106,15 @@ def _budget(case: Case) -> str | None:
     if budget is not None and abs(budget.value - (after - reserve)) >= 0.01:
         return f"{text}, of which the KV cache gets {_gib(budget)} at {shown} bytes a token."
     return f"{text}, at {shown} bytes a token."
+
+
+def _left(case: Case, computed: float) -> float:
+    """The budget as the pool's own line rounds it, where that line confirms the computed value; else as computed."""
+    budget = None if case.expectation is None else case.expectation.kv_budget_gib
+    printed = case.kv_gib
+    if case.comparison.status != "explained" or budget is None or printed is None:
+        return computed
+    return printed.value if budget.holds(printed.value) and abs(budget.value - computed) < 0.005 else computed
 
 
 CONSUMERS = {
@@ -141,7 +150,8 @@ def _why_not(case: Case) -> str | None:
         gap = comparison.gap_tokens or 0
         side = "more" if gap > 0 else "fewer"
         size = "" if comparison.gap_gib is None else f" ({_gib(abs(comparison.gap_gib.value))})"
-        return f"The formula gives {_tokens(low)} to {_tokens(high)} tokens: {_tokens(abs(gap))} {side} were printed{size}."
+        given = f"The formula gives {_tokens(low)} to {_tokens(high)} tokens"
+        return f"{given}: {_tokens(abs(gap))} {side} were printed{size}."
     return None
 
 
