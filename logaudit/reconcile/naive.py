@@ -60,7 +60,7 @@ def naive_sums(
     ]
     out = []
     for belief, gib, why in sums:
-        tokens = None if bytes_per_token is None else gib * GIB / bytes_per_token.value
+        tokens = gib * GIB / bytes_per_token.value if bytes_per_token is not None and bytes_per_token.value > 0 else None
         off = gib - (0.0 if actual_gib is None else actual_gib.value)
         out.append(Naive(belief, gib, tokens, off, why))
     return tuple(out)

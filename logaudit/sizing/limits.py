@@ -12,7 +12,7 @@ _INTEGER_FLOOR_SINCE = Version("0.5.7")
 
 
 def profiled_tokens(budget: Interval, cell: Interval, release: Version) -> Interval:
-    """Tokens that a budget in GiB holds at `cell` bytes each.
+    """Tokens that a budget in GiB holds at `cell` bytes each; a pool that prints 0.00 GiB still takes a byte a token.
 
     profile_max_num_token: a float floor until 0.5.6, a floor of whole bytes from 0.5.7 (they differ by at most one).
     """
@@ -22,8 +22,9 @@ def profiled_tokens(budget: Interval, cell: Interval, release: Version) -> Inter
             return int(gib * GIB // each)
         return int(int(gib * GIB) // each)
 
-    low, high = count(budget.low, cell.high), count(budget.high, cell.low)
-    return Interval(min(max(count(budget.value, cell.value), low), high), low, high)
+    least, middle, most = (max(1.0, each) for each in (cell.low, cell.value, cell.high))
+    low, high = count(budget.low, most), count(budget.high, least)
+    return Interval(min(max(count(budget.value, middle), low), high), low, high)
 
 
 def whole(interval: Interval) -> Interval:
