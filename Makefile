@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench knowledge knowledge-accept clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,13 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+# What a release of SGLang changes for this project: SGLANG is a release number or a wheel's path, the newest without it.
+knowledge: $(READY)
+	$(BIN)/python -m upkeep $(SGLANG)
+
+knowledge-accept: $(READY)
+	$(BIN)/python -m upkeep $(SGLANG) --accept
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
