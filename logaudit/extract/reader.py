@@ -36,6 +36,8 @@ _MODULES = (launch, distributed, weights, sizing, pools, draft, graphs, schedule
 _SUFFIX = regex.compile(r" \(rank-check failed: .*\)\s*$")
 _DIGITS = regex.compile(r"\d+(?:\.\d+)?")
 _MAX_SHAPED_CHARS = 1000
+_ANCHOR_CHARS = 4096
+"""Every kind names itself within these first characters; a dump of all arguments is not searched to its end."""
 _IN_MESSAGE_RANK = regex.compile(r"\[(?P<name>gpu_id|rank)=(?P<number>\d{1,6})\] |\[rank\d{1,6}\]:\s?")
 
 
@@ -114,12 +116,23 @@ def _message(line: Line) -> tuple[str, RankTag]:
 
 
 def _match(text: str) -> tuple[Extractor, dict[str, Value], str] | None:
-    for extractor in all_extractors():
-        if _holds_anchor(extractor, text):
-            found = _search(extractor, text)
-            if found is not None:
-                return extractor, _fields(extractor, found), _shape(extractor, found, text)
+    head = text[:_ANCHOR_CHARS]
+    for extractor in _candidates(head):
+        found = _search(extractor, text)
+        if found is not None:
+            return extractor, _fields(extractor, found), _shape(extractor, found, text)
     return None
+
+
+def _candidates(text: str) -> list[Extractor]:
+    """The extractors of whose anchors the text holds one, in order of the table."""
+    table = all_extractors()
+    return [table[index] for index in sorted({index for anchor, index in _by_anchor() if anchor in text})]
+
+
+@cache
+def _by_anchor() -> tuple[tuple[str, int], ...]:
+    return tuple((anchor, index) for index, extractor in enumerate(all_extractors()) for anchor in extractor.anchors)
 
 
 def _holds_anchor(extractor: Extractor, text: str) -> bool:
