@@ -58,9 +58,10 @@ def naive_sums(
             f"{(1 - fraction.value) * 100:.3g} % of the memory free before loading is kept out of the cache",
         ),
     ]
+    per_token = 0.0 if bytes_per_token is None else bytes_per_token.value
     out = []
     for belief, gib, why in sums:
-        tokens = gib * GIB / bytes_per_token.value if bytes_per_token is not None and bytes_per_token.value > 0 else None
+        tokens = gib * GIB / per_token if per_token else None
         off = gib - (0.0 if actual_gib is None else actual_gib.value)
         out.append(Naive(belief, gib, tokens, off, why))
     return tuple(out)
