@@ -251,8 +251,20 @@ WRAPPERS: dict[str, Wrapper] = {
 }
 """Every way of wrapping, by name: a function from a log's text to the wrapped text."""
 
-REPLACES_NOTHING = frozenset(WRAPPERS)
-"""Wrappers that leave SGLang's own times alone: all of them, where SGLang printed one."""
+BREAKS = frozenset(name for name in WRAPPERS if name.startswith("wrapped at") or name == "mail")
+"""Those that break lines: one of them in a log is what happens, and a box padded to its longest line is never broken."""
+
+REMARKS = frozenset(name for name in WRAPPERS if name.endswith("remark"))
+"""Those that a person adds behind a figure."""
+
+
+def sensible(inner: str, outer: str) -> bool:
+    """Whether the outer wrapper can come upon the inner one in life."""
+    if outer in BREAKS:
+        return inner not in BREAKS and inner != "tmux"
+    if outer in REMARKS:
+        return inner not in BREAKS and inner != "windows line ends"
+    return True
 
 
 def compose(names: Iterable[str]) -> Wrapper:

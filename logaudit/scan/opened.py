@@ -135,8 +135,6 @@ def _bracket(start: str, first: str) -> _Quoted | None:
     second = start[1:].lstrip(" ")[:1]
     if not second or second not in "\"'{" or (second == "{" and len(start) < 12):
         return None
-    if start.rstrip().endswith(("}", "},", "]") if first == "[" else ("}", "},")):
-        return None
     quoted = _Quoted("'" if second == "'" else '"', brackets=True)
     quoted.read(start)
     return quoted if quoted.open else None
@@ -148,6 +146,15 @@ def _quote(start: str, quote: str) -> _Quoted | None:
     quoted = _Quoted(quote, brackets=False)
     quoted.read(start)
     return quoted if quoted.open else None
+
+
+def opens(text: str) -> bool:
+    """Whether a line breaks off inside a quote or a bracket."""
+    return (
+        text.lstrip(" \t")[:1] in ("{", "[", '"', "'", "`")
+        and not prefix.is_bare(text)
+        and _opener(text, False) is not None
+    )
 
 
 def join_opened(pieces: list[P], whole: bool) -> tuple[list[P], int]:

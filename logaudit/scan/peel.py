@@ -77,7 +77,7 @@ def clean(text: str, name: Callable[[str], None] | None = None) -> str:
     return plain
 
 
-def _gap(text: str, inner: str) -> int:
+def gap(text: str, inner: str) -> int:
     """How many blanks stand in `text` before `inner` at its end."""
     if not inner or not text.endswith(inner):
         return 0
@@ -154,7 +154,7 @@ class Peeler:
                     continue
                 rest = self._search(inner, depth + 1, looks)
                 if rest is not None:
-                    return (Layer(recogniser, hit.shape, _gap(text, inner)), *rest)
+                    return (Layer(recogniser, hit.shape, gap(text, inner)), *rest)
         if depth < 4 and one_line.may_hold(text):
             parts = one_line.split(text, self._starts(depth, looks))
             if len(parts) > 1:
@@ -191,10 +191,10 @@ class Peeler:
             yield from self._parts(leaf, depth)
             return
         if chain:
-            recogniser, shape, gap = chain[0]
+            recogniser, shape, blanks = chain[0]
             hit = _whole_row(text, recogniser.follow(text, shape))
             if hit is not None:
-                if len(hit.texts) == 1 and (more := _gap(text, hit.texts[0]) - gap) > 0:
+                if len(hit.texts) == 1 and (more := gap(text, hit.texts[0]) - blanks) > 0:
                     hit = replace(hit, texts=(text[-len(hit.texts[0]) - more :] if hit.texts[0] else "",))
                 yield from self._inside(leaf, recogniser, hit, chain[1:], depth)
                 return

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import regex
 
 from logaudit.scan import peel, prefix, rejoin, remarks
 from logaudit.scan.line import Line, SourceLine
-from logaudit.scan.opened import join_opened
+from logaudit.scan.opened import join_opened, opens
 from logaudit.scan.peel import Chain, Leaf, Peeler, clean
 
 BLOCK_LINES = 256
@@ -31,6 +33,9 @@ class Piece:
     gap: bool
     spaced: bool
     joined: bool = False
+    time: datetime | None = None
+    stream: str = ""
+    host: str = ""
 
 
 class Unwrapper:
@@ -126,6 +131,8 @@ class Unwrapper:
             chains.append(chain)
             if chain:
                 peeler.chain = chain
+        if (inner := self._opened_inside(pieces, texts, chains)) is not None:
+            return self._peel(inner)
         following = _following(chains)
         leaves: list[Leaf] = []
         before: Chain = peeler.chain or () if not any(chains) else ()
@@ -136,8 +143,11 @@ class Unwrapper:
             if piece.gap:
                 leaves.extend(peeler.closed())
             text = texts[index]
-            leaf = Leaf(piece.number, text, piece.raw, gap=piece.gap, spaced=piece.spaced)
-            leaf.lost = len(piece.text.rstrip("\r")) - len(text)
+            leaf = Leaf(
+                piece.number, text, piece.raw, piece.time, piece.stream, piece.host, gap=piece.gap, spaced=piece.spaced
+            )
+            # Entities are written after lines were broken, colours before.
+            leaf.lost = 0 if "&" in piece.text else len(piece.text.rstrip("\r")) - len(text)
             if chain == () and bare[index] and not peel.holds_more(text):
                 leaf.bare = True
                 leaf.lengths = (0,) if piece.joined else (len(text) + leaf.lost,)
@@ -175,6 +185,33 @@ class Unwrapper:
                 part for part in self._peeler.leaves(bare, self._peeler.find(bare.text) or ()) if part.text.strip()
             )
         return result
+
+    def _opened_inside(self, pieces: list[Piece], texts: list[str], chains: list[Chain | None]) -> list[Piece] | None:
+        """The pieces without their outermost wrapper and joined, where lines broke inside a quote that it holds."""
+        layers = Counter(chain[0] for chain in chains if chain and chain[0].recogniser.each)
+        if not layers:
+            return None
+        (recogniser, shape, gap), _ = layers.most_common(1)[0]
+        inner: list[Piece] = []
+        broken = False
+        for piece, text in zip(pieces, texts, strict=True):
+            hit = None if prefix.is_bare(text) else recogniser.follow(text, shape)
+            if hit is None or len(hit.texts) != 1 or hit.partial:
+                inner.append(piece)
+                continue
+            body = hit.texts[0]
+            if (more := peel.gap(text, body) - gap) > 0 and body:
+                body = text[-len(body) - more :]
+            broken = broken or opens(body)
+            meta = (hit.time or piece.time, hit.stream or piece.stream, hit.host or piece.host)
+            inner.append(Piece(piece.number, body, piece.raw, piece.gap, piece.spaced, piece.joined, *meta))
+        if not broken:
+            return None
+        joined, _ = join_opened(inner, True)
+        if len(joined) == len(inner):
+            return None
+        self._name(recogniser.name)
+        return joined
 
     _shown_chain: Chain | None = None
 
@@ -235,11 +272,15 @@ class Unwrapper:
         depths = {len(leaf.lengths) - 1 for leaf in leaves if not leaf.bare}
         for depth in depths:
             there = [leaf for leaf in leaves if len(leaf.lengths) > depth]
-            starts = [leaf.bare or len(leaf.lengths) != depth + 1 for leaf in there]
+            further = [
+                not leaf.bare and (len(leaf.lengths) == depth + 1 if leaf.depth is None else leaf.depth == depth)
+                for leaf in there
+            ]
+            starts = [not goes_on for goes_on in further]
             rows = [
                 rejoin.Row(
                     leaf.lengths[depth],
-                    leaf.text if len(leaf.lengths) == depth + 1 else "",
+                    "" if start else leaf.text,
                     start,
                     not leaf.gap,
                     prefix.parse(leaf.text).text if leaf.bare and not starts_next else "",

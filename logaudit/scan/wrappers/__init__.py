@@ -29,6 +29,7 @@ def recognisers() -> tuple[Recogniser, ...]:
                 module.ORDER,
                 module.SURE,
                 _in_time(match),
+                getattr(module, "EACH", True),
                 _beside(match) if follow is None else _in_time(follow),
             )
         )

@@ -8,6 +8,7 @@ from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
 
 NAME = "inline code"
 ORDER = 52
+EACH = False
 SURE = False
 SAMPLES = (
     ("`[2026-01-02 03:04:05] Load weight begin.`", ("[2026-01-02 03:04:05] Load weight begin.",)),

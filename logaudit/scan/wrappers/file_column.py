@@ -17,7 +17,7 @@ SAMPLES = (
 
 _HEADER = regex.compile(r"==> .{1,300} <==$|-{5,} .{1,300} -{5,}$")
 _LINE = regex.compile(
-    r"(?P<name>(?:[A-Za-z]:)?[\w./\\~@\-]{1,300}?)(?P<mark>(?::(?:\d{1,8}[:\-])?(?:\d{1,8}:)?|-\d{1,8}-)[ ]?|[ \t]*[|│>][ ]?|\t+)"
+    r"(?P<name>(?:[A-Za-z]:)?[\w./\\~@\-]{1,300}?)(?P<mark>(?::(?:\d{1,8}:)?(?:\d{1,8}:)?|-\d{1,8}-)[ ]?|[ \t]*[|│>][ ]?|\t+)"
 )
 
 
@@ -31,7 +31,7 @@ def match(text: str) -> Hit | None:
     return Hit((text[found.end() :],), shape=found["name"] + "\0" + (" " if found["mark"].endswith(" ") else ""))
 
 
-_MARK = regex.compile(r"[:\-](?:\d{1,8}[:\-])?|[ \t]*[|│>]|\t+|$")
+_MARK = regex.compile(r":(?:\d{1,8}:)?(?:\d{1,8}:)?|-\d{1,8}-|[ \t]*[|│>]|\t+|$")
 
 
 def follow(text: str, shape: str) -> Hit | None:

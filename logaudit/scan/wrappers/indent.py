@@ -8,6 +8,7 @@ from logaudit.scan.wrappers.interface import Hit
 
 NAME = "indent"
 ORDER = 60
+EACH = False
 SURE = False
 SAMPLES = (("    [2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),)
 

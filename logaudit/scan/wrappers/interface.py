@@ -43,5 +43,7 @@ class Recogniser:
     """Whether a match proves the wrapper. Otherwise it counts only where a line of SGLang comes to light,
     and for the lines beside it."""
     match: Callable[[str], Hit | None]
+    each: bool
+    """Whether it stands before every physical line and holds one line at most: what is inside may break on its own."""
     follow: Callable[[str, str], Hit | None]
     """As `match`, for a line beside one that matched with the given shape."""

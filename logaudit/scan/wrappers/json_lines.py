@@ -16,6 +16,7 @@ from logaudit.scan.wrappers.string_list import lines_of
 
 NAME = "JSON lines"
 ORDER = 8
+EACH = False
 SURE = True
 SAMPLES = (
     (
@@ -68,7 +69,7 @@ _STREAMS = (
 )
 _HOSTS = ("pod_name", "pod", "_HOSTNAME", "hostname", "host", "node", "instance")
 _DECODER = json.JSONDecoder(strict=False)
-_BETWEEN = regex.compile(r"(?:[\s,;\]\[]|\\[nr]|⏎|↵|␤)*")
+_BETWEEN = regex.compile(r"(?:[\s,;\]\[]|\\[nr]|⏎|↵|␤|<br ?/?>)*")
 _LOOSE = regex.compile(r"""["'](?P<key>log|line|message|msg|MESSAGE|textPayload)["']\s*:\s*(?=[ub]?["'])""")
 _LOGFMT = regex.compile(r"""(?:^|\s)(?:msg|message|log|line)=(?=")""")
 _PARTIAL_BYTES = 16_000

@@ -8,6 +8,7 @@ from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
 
 NAME = "Markdown and HTML blocks"
 ORDER = 5
+EACH = False
 SURE = True
 SAMPLES = (("```text", ()), ("|---|---|", ()), ("<details>", ()))
 

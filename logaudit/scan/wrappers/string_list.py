@@ -9,6 +9,7 @@ from logaudit.scan.wrappers.literals import LITERAL, unescape, value
 
 NAME = "string list"
 ORDER = 48
+EACH = False
 SURE = False
 SAMPLES = (
     (r'    "[2026-01-02 03:04:05] Load weight begin.\n",', ("[2026-01-02 03:04:05] Load weight begin.",)),
@@ -22,7 +23,7 @@ SAMPLES = (
 _OPEN = regex.compile(
     r"""\s*(?:"(?P<key>[\w./+@\-]{1,60})"\s*:\s*|[A-Za-z_]\w{0,60}\s*=\s*)?(?P<list>[\[({]*)\s*(?=[bruBRU]{0,2}["'])"""
 )
-_NEXT = regex.compile(r"\s*(?:,|\+)?\s*(?=[bruBRU]{0,2}[\"'])")
+_NEXT = regex.compile(r"\s*(?:,|\+)?(?:\s|<br ?/?>|⏎|\\n)*(?=[bruBRU]{0,2}[\"'])")
 _CLOSE = regex.compile(r"\s*,?\s*[\])}]*\s*[,;]?\s*(?:(?:#|//|<-|←).*)?$")
 _SKELETON = regex.compile(
     r"""\s*(?:[\[\]{}(),]+|"[\w./+@ \-]{1,80}"\s*:\s*(?:[\[{][\[\]{}]*|"(?:[^"\\]|\\.)*+"|-?[\d.eE+\-]+|true|false|null)\s*[\]}]*,?)\s*$"""

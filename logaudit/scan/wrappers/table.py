@@ -11,6 +11,7 @@ from logaudit.scan.wrappers.interface import Hit
 
 NAME = "table cells"
 ORDER = 44
+EACH = False
 SURE = False
 SAMPLES = (
     ("| 1 | [2026-01-02 03:04:05] Load weight begin. |", ("[2026-01-02 03:04:05] Load weight begin.",)),
