@@ -33,6 +33,8 @@ class Cell:
     """The sparse-attention indexer's share."""
     pool_bytes: int | None = None
     """What the pool really stores per token where that is not what the formula counts."""
+    uncertain_bytes: int = 0
+    """How much more it can be where the attention backends decide (FP4 recipes from 0.5.18)."""
 
 
 def kv_heads_per_rank(total: int, layout: Layout, release: Version, *, draft: bool = False) -> int:
@@ -103,13 +105,16 @@ def kv_cell(
     value = config.v_head_dim if release >= _OWN_VALUE_SIZE_SINCE else config.head_dim
     size = head_bytes(heads, config.head_dim, config.v_head_dim, dtype, release) * count
     text = f"{heads} KV heads x ({config.head_dim} + {value}) x {count} layers x {dtype.element_bytes} B"
+    uncertain = 0
     if dtype.scheme == "fp4":
-        size = size // 2 + heads * config.head_dim * count * 2 * dtype.element_bytes // 16
+        scales = heads * config.head_dim * count * 2 * dtype.element_bytes // 16
+        size = size // 2 + scales
         text = f"{heads} KV heads x 2 x {config.head_dim} x {count} layers x (1/2 + 1/16) B"
+        uncertain = scales + heads * config.head_dim * 4 if dtype.scales_by_backend else 0
     elif dtype.scheme == "mxfp8":
         size += heads * (config.head_dim + config.v_head_dim) * count // 32
         text += " + 1/32 for scales"
-    return Cell(size, f"{text} = {size}", source)
+    return Cell(size, f"{text} = {size}", source, uncertain_bytes=uncertain)
 
 
 def _latent_cell(

@@ -16,26 +16,53 @@ COUNTED_SINCE = Version("0.5.14")
 SPLIT_POOL_COUNTED_SINCE = Version("0.5.15")
 _OWN_INDEXER_SINCE = Version("0.5.18")
 _ROUNDED_APART_SINCE = Version("0.5.22")
+_WITHOUT_PATH_SINCE = Version("0.5.20")
 _BUNDLED = ("NextN", "MTP")
+_ONE_PREDICTION_LAYER = (
+    "DeepseekV4",
+    "Exaone",
+    "Glm5Next",
+    "HYV3",
+    "HYV4",
+    "InternS2",
+    "MiMoV2",
+    "NemotronH",
+    "Qwen3Moe",
+    "Qwen3Next",
+    "Qwen3_5",
+    "Qwen4Exp",
+)
+"""Beginnings of the architectures whose bundled draft is always loaded with one layer (_config_draft_model)."""
+
+
+def is_bundled(inputs: SizingInputs, args: Arguments) -> bool:
+    """Whether the draft is the target checkpoint's own prediction head, with layers like the target's."""
+    path = args.text("speculative_draft_model_path")
+    same = path is not None and path == args.text("model_path")
+    return same or (inputs.draft_architecture or "").endswith(_BUNDLED)
 
 
 def counted_layers(inputs: SizingInputs, args: Arguments) -> tuple[int, Input] | None:
     """Layers of the draft that the target's formula pays for, None when it pays for none.
 
-    From 0.5.14, for EAGLE-like algorithms, and only when `speculative_draft_model_path` is set after resolution
-    (ModelRunner, spec_aux_hidden_state). The count comes from the draft's config, else one layer is assumed.
+    From 0.5.14, for EAGLE-like algorithms, when `speculative_draft_model_path` is set after resolution (ModelRunner,
+    spec_aux_hidden_state); from 0.5.20 also without a path when the target's own config names its prediction layers.
+    The count comes from the draft's config, else one layer is assumed.
     """
     if inputs.release < COUNTED_SINCE or not is_eagle_like(speculation(args)):
         return None
     path = args.text("speculative_draft_model_path")
     if not path:
-        return None
+        own = inputs.config.num_nextn_predict_layers if inputs.config is not None else None
+        if inputs.release < _WITHOUT_PATH_SINCE or not own:
+            return None
+        return own, Input("draft layers", str(own), "model_config")
     if inputs.draft_config is not None:
         layers = inputs.draft_config.draft_layers()
         return layers, Input("draft layers", str(layers), "model_config")
-    bundled = path == args.text("model_path") or (inputs.draft_architecture or "").endswith(_BUNDLED)
-    if bundled and inputs.config is not None:
-        layers = inputs.config.num_nextn_predict_layers or 1
+    if is_bundled(inputs, args) and inputs.config is not None:
+        one = inputs.config.architecture.startswith(_ONE_PREDICTION_LAYER)
+        layers = 1 if one else inputs.config.num_nextn_predict_layers or 1
         return layers, Input("draft layers", str(layers), "model_config")
     return 1, Input("draft layers", "1", "assumed")
 

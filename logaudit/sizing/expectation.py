@@ -27,9 +27,10 @@ _HEADROOM = (Version("0.4.4"), Version("0.5.7"))
 _EAGLE_ONLY_HEADROOM_SINCE = Version("0.5.3")
 _FLOOR_BEFORE_CAP_SINCE = Version("0.5.11")
 _PAGES_SINCE = Version("0.4.4")
+_LOGICAL_COUNT_SINCE = Version("0.5.22")
 _STAGE_MINIMUM_SINCE = Version("0.5.2")
 _SIZE_SLACK = 1e-6
-_CONTEXT_PARALLEL_PRINTED = "decode context parallelism is computed per rank; how this release prints it was not tried"
+_CONTEXT_PARALLEL_PRINTED = "decode context parallelism: the rules are as read, no launch was there to try them on"
 
 
 @dataclass(slots=True)
@@ -177,18 +178,20 @@ def _printed_state(work: _Work) -> tuple[Interval, str, Input] | None:
             "the model config (one stage's state pool does not show the recurrent layers of the others)"
         )
         return None
-    per = printed.per_row(pools[0], 1) if pools else None
-    if per is None or pools[0].gib is None:
-        work.missing.append("the model config (the state pool is not printed with its size and slots)")
-        return None
-    if speculation(work.args) is not None:
+    pool = pools[0] if pools else None
+    if pool is not None and pool.state_gib is None and speculation(work.args) is not None:
         work.missing.append("the model config (with speculation the printed state pool holds draft states as well)")
+        return None
+    size = None if pool is None else pool.state_gib or pool.gib
+    per = None if pool is None else printed.per_row(replace(pool, gib=size), 1)
+    if pool is None or per is None or size is None:
+        work.missing.append("the model config (the state pool is not printed with its size and slots)")
         return None
     work.from_log = True
     return (
         per,
         "printed pool over its slots and the padding slot",
-        Input("state pool", f"{pools[0].gib.value:.2f} GiB for {pools[0].tokens} slots", "log", pools[0].line),
+        Input("state pool", f"{size.value:.2f} GiB for {pool.tokens} slots", "log", pool.line),
     )
 
 
@@ -250,6 +253,8 @@ def _plain(work: _Work, rest: Interval) -> _Counts | None:
                 source="init_memory_pool, 0.5.2+",
             )
         )
+    if work.layout.dcp > 1 and release >= _LOGICAL_COUNT_SINCE:
+        tokens, uncapped = tokens * float(work.layout.dcp), uncapped * float(work.layout.dcp)
     per = stages if not joined and len({(c.low, c.high) for c in counts}) > 1 else {}
     return _Counts(rest, bound_cell, profiled[0], tokens, uncapped, per_stage=per)
 
@@ -352,7 +357,9 @@ def _config_cells(work: _Work, config: ModelConfig) -> list[Interval] | None:
             work.rows["kv", number] = work.rows["full", number] = float(base.pool_bytes or base.bytes)
         if extra is not None:
             priced = drafts.with_draft(base, extra[0], config, ids, work.layout, release)
-        result.append(Interval.exact(float(priced.bytes)))
+        result.append(Interval(priced.bytes, priced.bytes, priced.bytes + base.uncertain_bytes))
+        if base.uncertain_bytes:
+            work.assumptions.append("the attention backends decide how many scales the FP4 cache keeps")
         if number == 0 or priced.bytes != result[0].value:
             suffix = f" (stage {number})" if len(work.stages) > 1 else ""
             work.terms.append(
@@ -409,7 +416,7 @@ def _printed_cells(work: _Work) -> list[Interval] | None:
             return None
         each = row * factor[0]
         if drafts.counted_layers(inputs, work.args) is not None:
-            more = printed.draft_per_token(inputs, row, work.page)
+            more = printed.draft_per_token(inputs, row, work.page, bundled=drafts.is_bundled(inputs, work.args))
             if more is None:
                 work.missing.append("the model config (the draft's pool does not show what the formula counts for it)")
                 return None
@@ -468,8 +475,15 @@ def _windowed_direct(work: _Work, rest: Interval, costs: swa.Costs) -> _Counts:
     window = _window_tokens(work, config)
     cap = args.whole("max_total_tokens")
     no_full = costs.full.high <= 0
-    capped = swa.is_request_capped(args, release, window, full_layers=not no_full)
-    fixed = swa.cap_in_pages(args, work.layout, window, page) if capped and window is not None else 0
+    pool = next(iter(printed.find(work.inputs.pools, ("swa", "SWA"))), None)
+    from_pool = config is None and pool is not None and pool.tokens is not None
+    capped = swa.is_request_capped(args, release, 1 if from_pool else window, full_layers=not no_full)
+    fixed = 0
+    if capped and window is not None:
+        fixed = swa.cap_in_pages(args, work.layout, window, page)
+    elif capped and pool is not None and pool.tokens is not None:
+        fixed = pool.tokens
+        work.assumptions.append("the window pool is sized for the requests: its printed tokens are taken as they are")
     if no_full:
         cell = costs.window + costs.draft
         free = floor_page(profiled_tokens(rest, cell, release), page)
@@ -611,9 +625,6 @@ def _printed_window_costs(work: _Work) -> swa.Costs | None:
         return None
     if drafts.counted_layers(inputs, args) is not None and release >= drafts.SPLIT_POOL_COUNTED_SINCE:
         work.missing.append("the model config (the draft's share of a split pool is not printed)")
-        return None
-    if swa.is_request_capped(args, release, 1, full_layers=True):
-        work.missing.append("the model config (the window, for which the pool is sized, is not printed)")
         return None
     if work.dtype is not None and work.dtype.scheme != "plain":
         work.missing.append("the model config (block scales are not printed)")

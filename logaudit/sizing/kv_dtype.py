@@ -30,7 +30,8 @@ _BYTES = {
     "mxfp8": 1,
     "int8": 1,
 }
-_FP4 = {"fp4_e2m1", "float4_e2m1fn_x2", "fp4", "nvfp4", "mxfp4", "fp4_e2m1_blockscale", "nvfp4_kv"}
+_FP4 = {"fp4_e2m1", "float4_e2m1fn_x2", "nvfp4", "fp4_mx_block16"}
+_FP4_BY_BACKEND = {"nvfp4", "fp4_mx_block16"}
 _CHECKPOINT_SCHEME_SINCE = Version("0.5.3")
 
 
@@ -43,6 +44,11 @@ class KvDtype:
     """Bytes of one element as SGLang counts them before the scheme's correction (FP4 counts 1)."""
     scheme: Scheme
     origin: Input
+
+    @property
+    def scales_by_backend(self) -> bool:
+        """An FP4 recipe that keeps one or two sets of scales and a workspace as its attention backends need."""
+        return self.name in _FP4_BY_BACKEND
 
     @property
     def is_fp8(self) -> bool:

@@ -70,6 +70,8 @@ class PrintedPool:
     """Printed as one `KV size` rather than K and V."""
     draft: bool = False
     pp: int | None = None
+    state_gib: Interval | None = None
+    """Of a state pool: convolution and recurrent state alone, without the draft tokens' intermediate buffers."""
 
 
 @dataclass(frozen=True, slots=True)

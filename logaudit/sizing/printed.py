@@ -40,7 +40,7 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     Sparse attention with FP8 stores 656 + 132 bytes per layer and token while the formula counted 576 + 132 until
     0.5.16; FP4 pools print their values without the scales that the formula counts.
     """
-    if dtype is not None and dtype.scheme == "mxfp8":
+    if dtype is not None and (dtype.scheme == "mxfp8" or dtype.scales_by_backend):
         return None
     if dtype is not None and dtype.scheme == "fp4":
         return _FP4_SCALES, "FP4 pools print no scales; the formula counts 1/16 of the values for them"
@@ -56,11 +56,11 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     return 1.0, ""
 
 
-def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int) -> Interval | None:
+def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int, *, bundled: bool) -> Interval | None:
     """Bytes per token of the draft's layers as the formula prices them, from the printed draft pool.
 
-    The formula prices them like the target's layers, so the printed pool tells only where the target is a whole
-    multiple of it; None otherwise.
+    The formula prices them like the target's layers. A bundled draft has such layers; another one tells only where
+    the target's row is a whole multiple of its own. None otherwise.
     """
     drafts = find(inputs.pools, ("kv", "full", "Full", "swa", "SWA"), draft=True)
     if len(drafts) != 1:
@@ -68,6 +68,8 @@ def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int) -> I
     row = per_row(drafts[0], page_size)
     if row is None or row.low <= 0:
         return None
+    if bundled:
+        return row
     times = target / row
     multiple = round(times.value)
     if multiple < 1 or not times.holds(multiple) or times.width >= 1:

@@ -158,7 +158,30 @@ class Case:
             mm_reserve_gib=Interval.printed(reserve.group(1)) if reserve else None,
             gpu_memory_gib=self.data["gpu_total_gib"],
             printed_mamba_slots=int(capacity.group(1)) if capacity else None,
+            dsv4_bytes_per_token=self._printed(r"bytes_per_full_token=([\d.]+)"),
+            dsv4_fixed_gib=self._fixed(),
         )
+
+    def _printed(self, pattern: str) -> Interval | None:
+        found = re.search(pattern, self.log)
+        return Interval.printed(found.group(1)) if found else None
+
+    def _fixed(self) -> Interval | None:
+        line = next((text for text in self.log.splitlines() if "DSV4 memory calculation" in text), "")
+        parts = [Interval.printed(text) for text in re.findall(r"_fixed=([\d.]+) GB", line) if float(text)]
+        return sum(parts[1:], parts[0]) if parts else None
+
+    def _state(self) -> Interval | None:
+        found = re.search(r"conv_state size: ([\d.]+)GB, ssm_state size: ([\d.]+)GB", self.log)
+        return Interval.printed(found.group(1)) + Interval.printed(found.group(2)) if found else None
+
+    def _line_gib(self, tokens: int | None) -> Interval | None:
+        """The size that the first pool line of these tokens prints: K and V, or one latent figure."""
+        line = next(
+            (t for t in self.log.splitlines() if "KV Cache is allocated" in t and f"#tokens: {tokens}," in t), ""
+        )
+        parts = [Interval.printed(text) for text in re.findall(r"(?:K|V|KV) size: ([\d.]+) GB", line)]
+        return sum(parts[1:], parts[0]) if parts else None
 
     def pools(self) -> tuple[PrintedPool, ...]:
         """The pools as the log prints them."""
@@ -180,7 +203,8 @@ class Case:
                         PrintedPool(
                             name=name,
                             tokens=pool.get("size"),
-                            gib=None if gib is None else Interval.printed(f"{gib:.2f}"),
+                            gib=self._line_gib(pool.get("size")) if gib is None else Interval.printed(f"{gib:.2f}"),
+                            state_gib=self._state() if name == "mamba" else None,
                             line=3,
                             dtype=pool.get("dtype"),
                             mla=mla and "SWA" not in str(pools.get("kv", {}).get("class")),

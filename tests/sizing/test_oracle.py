@@ -123,6 +123,7 @@ def test_log_alone_gives_the_truth_or_says_what_is_missing(shared_dir: Path) -> 
         rank = case.rank()
         return (
             answer.bytes_from_log
+            and _holds(answer.full_tokens, rank["full_tokens"])
             and _holds(answer.tokens, rank["max_total_num_tokens"])
             and _holds(answer.swa_tokens, rank["swa_tokens"])
             and _holds(answer.max_running_requests, rank["max_running_requests"])
