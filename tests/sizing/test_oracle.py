@@ -162,11 +162,13 @@ def test_perturbed_pool_sizes_show(factor: float, shared_dir: Path) -> None:
 
     def shows(case: Case) -> bool:
         inputs = case.inputs(with_config=False)
-        pools = tuple(replace(p, gib=p.gib * factor) for p in inputs.pools if not p.draft and p.gib is not None)
-        if (
-            _answer(case.name, with_config=False).tokens is not None
-            and not case.data["server_args"]["max_total_tokens"]
-        ):
+        pools = tuple(
+            replace(p, gib=p.gib * factor, state_gib=p.state_gib and p.state_gib * factor)
+            for p in inputs.pools
+            if not p.draft and p.gib is not None
+        )
+        by_pools = case.data["server_args"]["max_total_tokens"] is None and inputs.dsv4_bytes_per_token is None
+        if by_pools and _answer(case.name, with_config=False).tokens is not None:
             moved = expect(replace(inputs, pools=pools, printed_mamba_slots=None))
             if moved.tokens is not None and moved.tokens.holds(case.rank()["max_total_num_tokens"]):
                 return False
