@@ -40,8 +40,9 @@ PRINTS_SIZES = re.compile(r"[ }'\"][GMK]i?B\b")
 """Text that a module holds when it prints a size."""
 PRINTS_OF_MEMORY = re.compile(
     r"[Nn]ot enough|[Oo]ut of memory|OOM\b|mem[-_ ]fraction|memory pool|(?i:cuda graph)|"
-    r"Load weight|[Gg]raph\b.*(?:begin|end|bs)|memory_allocated|watchdog timeout|crashed with|Tree cache|KV pool|KV budget|"
-    r"hit an exception|fired up|tokens?[:=] ?\{|token usage|sigquit|SIGTERM|KV [Cc]ache|torch distributed|Init parallel|"
+    r"Load weight|[Gg]raph\b.*(?:begin|end|bs)|memory_allocated|watchdog timeout|crashed with|Tree cache|"
+    r"KV pool|KV budget|hit an exception|fired up|tokens?[:=] ?\{|token usage|sigquit|SIGTERM|KV [Cc]ache|"
+    r"torch distributed|Init parallel|"
     r"(?:page[_ ]size|running[-_ ]requests|prefill size|cache dtype|tokens_ratio|size)\b.{0,60}\bto\b|server_args="
 )
 """Text that a module holds when it prints another line that matters."""
@@ -341,6 +342,8 @@ def _values(hole: Hole) -> tuple[str, ...]:
     if spec.endswith("d") or spec == ",":
         return (format(4096, spec),)
     name = hole.name.lower()
+    if "server_args" in name:
+        return ("ServerArgs(model_path='m', tp_size=1)", "{'model_path': 'm', 'tp_size': 1}")
     if "dtype" in name:
         return ("torch.bfloat16", "auto", "fp8_e4m3")
     if name.startswith("round("):

@@ -92,4 +92,5 @@ def _last(values: Mapping[str, str]) -> str | None:
 
 
 def _read(folder: Path, name: str) -> str:
-    return (folder / name).read_text("utf-8")
+    path = folder / name
+    return path.read_text("utf-8") if path.exists() else ""
