@@ -75,6 +75,26 @@ class Given:
     gpu_memory_gib: float | None = None
 
 
+def _state_gib(rank: RankReadings, line: int) -> Interval | None:
+    """Convolution and recurrent state of the state pool on this line, without the draft tokens' buffers."""
+    record = next((r for r in rank.readings if r.line == line and r.kind == "mamba_cache_allocated"), None)
+    if record is None:
+        return None
+    conv, recurrent = record.fields.get("conv_gib"), record.fields.get("ssm_gib")
+    return conv + recurrent if isinstance(conv, Interval) and isinstance(recurrent, Interval) else None
+
+
+def _dsv4(launch: Launch) -> tuple[Interval | None, Interval | None]:
+    """Bytes per full token and the fixed state that DeepSeek-V4's memory line prints."""
+    record = next((r for r in launch.records if r.kind == "dsv4_mem_calc"), None)
+    if record is None:
+        return None, None
+    each = record.fields.get("bytes_per_token")
+    names = ("c128_state_gib", "c2_state_gib", "c4_state_gib", "swa_gib", "swa_ring_gib")
+    found = [value for name in names if isinstance(value := record.fields.get(name), Interval) and value.value > 0]
+    return each if isinstance(each, Interval) else None, sum(found[1:], found[0]) if found else None
+
+
 def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
     """The pools of the first rank of each stage, the draft's marked."""
     out: list[PrintedPool] = []
@@ -97,6 +117,7 @@ def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
                         mla=pool.k_gib is None and pool.gib is not None,
                         draft=worker.worker == "draft",
                         pp=rank.key.pp,
+                        state_gib=_state_gib(rank, pool.line) if pool.name == "mamba" else None,
                     )
                 )
     return tuple(out)
@@ -171,6 +192,7 @@ def sizing_inputs(
     target_rows = [rank.workers[0] for rank in ranks]
     drafts = [worker for rank in ranks for worker in rank.workers[1:]]
     mamba = next((pool for worker in target_rows for pool in worker.pools if pool.name == "mamba"), None)
+    dsv4_bytes, dsv4_fixed = _dsv4(launch)
     return SizingInputs(
         release=release,
         args=launch.args,
@@ -194,4 +216,8 @@ def sizing_inputs(
         printed_mamba_slots=None if mamba is None else mamba.tokens,
         device=device_of(launch),
         draft_kv_dtype=next((w.kv_dtype for w in drafts if w.kv_dtype), None),
+        dsv4_bytes_per_token=dsv4_bytes,
+        dsv4_fixed_gib=dsv4_fixed,
+        post_capture=any(record.kind == "post_capture_kv" for record in launch.records),
+        args_line=launch.args_line,
     )
