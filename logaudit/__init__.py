@@ -28,4 +28,6 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    # Bound here, or the module `logaudit.audit` would hide the function of that name from the second use on.
+    globals()[name] = value = getattr(import_module(module), attribute)
+    return value

@@ -25,9 +25,7 @@ class Command:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "report": Command(
-        "logaudit.cli.report:report", "explain where the GPU memory of a start went (`logaudit LOG` for short)"
-    ),
+    "report": Command("logaudit.cli.report:report", "explain a start; `logaudit LOG` for short"),
     "frame": Command("logaudit.cli.frame:frame", "the figures as a table: CSV, JSON or Parquet"),
     "kinds": Command("logaudit.cli.kinds:kinds", "the kinds of log lines that are understood"),
     "schema": Command("logaudit.cli.schema:schema", "the JSON Schema of the report's JSON form"),

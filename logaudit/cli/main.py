@@ -6,11 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logaudit import __version__
 from logaudit.cli.commands import COMMANDS
 from logaudit.errors import LogauditError
+
+if TYPE_CHECKING:
+    import logging
 
 INTERNAL_ERROR = 70
 """Exit code of a fault in logaudit itself (EX_SOFTWARE)."""
@@ -66,8 +69,18 @@ def _take_verbose(arguments: Sequence[str]) -> tuple[bool, list[str]]:
 
 
 def _set_up_logging(verbose: bool) -> None:
-    if not verbose:
+    """What the packages log goes to standard error, or nowhere."""
+    if not verbose and "logging" not in sys.modules:
         return
+    import logging
+
+    logger = logging.getLogger("logaudit")
+    logger.handlers[:] = [_stderr_handler()] if verbose else [logging.NullHandler()]
+    logger.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    logger.propagate = False
+
+
+def _stderr_handler() -> logging.Handler:
     import logging
 
     from logaudit.report.inline import clean
@@ -80,9 +93,7 @@ def _set_up_logging(verbose: bool) -> None:
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Cleaned("logaudit: %(message)s"))
-    logger = logging.getLogger("logaudit")
-    logger.handlers[:] = [handler]
-    logger.setLevel(logging.DEBUG)
+    return handler
 
 
 def _dispatch(arguments: list[str]) -> int:

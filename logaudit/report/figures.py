@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from logaudit.report.document import Bounds, RankInfo, VersionBracket
+from logaudit.report.document import Bounds, RankInfo, SourceInfo, VersionBracket
 
 UNKNOWN = "unknown"
 
@@ -107,6 +107,16 @@ def size(count_of_bytes: int) -> str:
             return f"{value:,.0f} {unit}" if unit == "B" else f"{value:,.1f} {unit}"
         value /= 1024
     return ""
+
+
+def lines_of(source: SourceInfo) -> str:
+    """`1 line`, `159 lines`."""
+    return f"{source.lines:,} {'line' if source.lines == 1 else 'lines'}"
+
+
+def extent(source: SourceInfo) -> str:
+    """`159 lines, 24.9 KiB`."""
+    return f"{lines_of(source)}, {size(source.bytes)}"
 
 
 def release(version: VersionBracket) -> str:

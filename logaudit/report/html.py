@@ -6,6 +6,8 @@ from markupsafe import Markup, escape
 
 from logaudit.report.inline import Inline, clean
 
+_WHOLE_FLAG = 32
+"""A flag of up to so many characters is not broken over two lines."""
 _TAGS = {"code": "code", "strong": "strong"}
 _IN_SCRIPT = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 
@@ -22,6 +24,8 @@ def inline(pieces: Inline) -> Markup:
         body = text(span.text)
         if span.kind == "line" and span.target:
             out.append(Markup('<a class="line" href="#{}">{}</a>').format(span.target, body))
+        elif span.kind == "code" and span.text.startswith("--") and len(span.text) <= _WHOLE_FLAG:
+            out.append(Markup('<code class="flag">{}</code>').format(body))
         elif span.kind in _TAGS:
             tag = _TAGS[span.kind]
             out.append(Markup(f"<{tag}>{body}</{tag}>"))  # noqa: S704 - `body` is escaped

@@ -95,7 +95,7 @@ def strong(text: object) -> Inline:
 
 
 def prose(text: object) -> Inline:
-    """A sentence in which `back-ticks` and flags (`--tp`) are code and **stars** mark weight; all else is plain text."""
+    """A sentence in which `back-ticks` and flags (`--tp`) are code and **stars** mark weight; the rest is plain."""
     spans: list[Span] = []
     pieces = one_line(text).split("`")
     for position, piece in enumerate(pieces):

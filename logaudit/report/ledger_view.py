@@ -87,7 +87,7 @@ def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
                 (
                     Cell(words(sign + one_line(item.item)), swatch=kind, letter=letter(index)),
                     Cell(words(gib(item.gib.value))),
-                    Cell(_origin(item, links), small=words(clip(one_line(item.detail), 200))),
+                    Cell(_origin(item, links), small=words(_detail(item))),
                 ),
                 "total" if last else "",
             )
@@ -96,8 +96,15 @@ def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
     return Table(f"Where the memory of {_caption(launch, row)} went", columns, tuple(rows), "ledger")
 
 
+_COMPUTED = "computed, no line prints it"
+
+
+def _detail(item: LedgerItem) -> str:
+    return "" if item.detail == _COMPUTED else clip(one_line(item.detail), 200)
+
+
 def _origin(item: LedgerItem, links: Links) -> Inline:
-    said = words("computed, no line prints it") if item.computed else ()
+    said = words(_COMPUTED) if item.computed else ()
     return join((said, links.lines(item.evidence)))
 
 
@@ -117,15 +124,20 @@ def _gpu(rank: RankInfo) -> str:
 
 def fold_alike(rows: list[RankRow]) -> list[tuple[RankRow, str]]:
     """Rank rows with equal figures as one, with the names of all that it stands for."""
+    dtypes: dict[object, set[str]] = {}
+    for row in rows:
+        dtypes.setdefault((row.worker, row.draft_index), set()).update({row.kv_dtype} if row.kv_dtype else ())
     groups: dict[object, list[RankRow]] = {}
     for row in rows:
+        # Most releases print the dtype on one rank only: a row without one is like those with the only one there is.
+        printed = dtypes[row.worker, row.draft_index]
         figures = (
             row.worker,
             row.draft_index,
             row.before_load_gib,
             row.after_load_gib,
             row.weights_gib,
-            row.kv_dtype,
+            row.kv_dtype or (next(iter(printed)) if len(printed) == 1 else None),
             row.kv_tokens,
             row.kv_gib,
             tuple((pool.name, pool.tokens, pool.slots, pool.gib) for pool in row.pools),

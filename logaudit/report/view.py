@@ -14,7 +14,7 @@ from logaudit.report.blocks import (
     Tone,
 )
 from logaudit.report.document import Bounds, Document, LaunchDoc, NaiveSum, Option
-from logaudit.report.figures import count, gib, moment, range_of, release, size
+from logaudit.report.figures import count, extent, gib, moment, range_of, release
 from logaudit.report.inline import Inline, Span, clean, clip, code, join, one_line, prose, words
 from logaudit.report.ledger_view import ledger_table
 from logaudit.report.links import Links
@@ -50,9 +50,7 @@ def report_view(document: Document) -> ReportView:
 
 def source_line(document: Document) -> str:
     """Which log this is, in one line."""
-    shown = [
-        f"{one_line(source.name)} ({source.lines:,} lines, {size(source.bytes)})" for source in document.sources[:3]
-    ]
+    shown = [f"{one_line(source.name)} ({extent(source)})" for source in document.sources[:3]]
     if len(document.sources) > 3:
         shown.append(f"{len(document.sources) - 3} more")
     starts = len(document.launches)
@@ -280,9 +278,7 @@ def _free(launch: LaunchDoc) -> float | None:
 
 
 def _empty(document: Document) -> tuple[Paragraph, ...]:
-    read = ", ".join(
-        f"{one_line(source.name)} ({source.lines:,} lines, {size(source.bytes)})" for source in document.sources
-    )
+    read = ", ".join(f"{one_line(source.name)} ({extent(source)})" for source in document.sources)
     return (
         Paragraph(words("No SGLang start was found.")),
         Paragraph(words(f"Read: {read or 'nothing'}.")),

@@ -32,7 +32,8 @@ HOSTILE = {
     "direction": "a\u202egnp.exe\u2066 \u200b\ufeff\u2028\u0085",
     "mention": "@everyone @org/team me@evil.example",
     "issue": "#123 GH-7 org/repo#1 !45 &6 %7 $8 ~9 ^10 deadbeefcafe0123456789",
-    "link": "[x](javascript:alert(1)) ![i](http://evil.example/x.png) <http://evil.example> http://evil.example www.evil.example",
+    "link": "[x](javascript:alert(1)) ![i](http://evil.example/x.png) <http://evil.example> http://evil.example "
+    "www.evil.example",
     "weight": "**x** __y__ ~~z~~ *a* _b_ $$m$$ :tada:",
     "block": "# h",
     "rule": "---",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_headings_start_at_one_and_skip_no_level(made) -> None:
     levels = [int(element.tag[1]) for element in page(made()).walk() if re.fullmatch(r"h[1-6]", element.tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 @EVERY

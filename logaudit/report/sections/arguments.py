@@ -59,7 +59,10 @@ def argument_blocks(document: Document, launch: LaunchDoc, links: Links) -> tupl
     if shown or adjusted:
         names = [*shown, *(name for name in adjusted if name not in shown)]
         rows = tuple(_argument(name, args.get(name), adjusted.get(name), links) for name in names)
-        columns = (Column("argument"), Column("value"), Column("changed by SGLang"))
+        columns: tuple[Column, ...] = (Column("argument"), Column("value"), Column("changed by SGLang"))
+        if not adjusted:
+            columns = columns[:2]
+            rows = tuple(Row(row.cells[:2], row.kind) for row in rows)
         blocks.append(Table("Arguments that bear on memory", columns, rows, "arguments"))
     rest = [name for name in args if name not in shown]
     if rest:

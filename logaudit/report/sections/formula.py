@@ -28,8 +28,7 @@ def _term_row(term: TermRow, links: Links) -> Row:
     for bounds, unit in ((term.gib, "GiB"), (term.tokens, "tokens"), (term.number, term.unit)):
         if bounds is not None:
             figure = gib(bounds.value) if unit == "GiB" else number(bounds.value)
-            label = unit if unit != "tokens" or not term.unit else term.unit
-            results.append(words(f"{figure} {one_line(label)}"))
+            results.append(words(f"{figure} {_label(term, unit)}"))
             ranges.append(range_of(bounds, unit))
     small = words("; ".join(filter(None, ranges)))
     origin = join((_input(given, links) for given in term.inputs), "; ")
@@ -41,6 +40,13 @@ def _term_row(term: TermRow, links: Links) -> Row:
             Cell(origin),
         )
     )
+
+
+def _label(term: TermRow, unit: str) -> str:
+    """The unit of a result; a whole count is of tokens unless its step names requests or slots."""
+    if unit != "tokens":
+        return one_line(unit)
+    return next((word for word in ("requests", "slots") if word in term.name), "tokens")
 
 
 _ORIGINS = {"server_args": "server arguments", "command_line": "launch command", "model_config": "model config"}

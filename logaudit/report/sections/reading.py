@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from logaudit.report.blocks import Block, Cell, Column, Paragraph, Row, Table
 from logaudit.report.document import Document, LaunchDoc
-from logaudit.report.figures import count, moment, release, size
+from logaudit.report.figures import count, lines_of, moment, release, size
 from logaudit.report.inline import code, join, one_line, prose, words
 
 
@@ -20,7 +20,7 @@ def read_blocks(document: Document, launch: LaunchDoc) -> tuple[Block, ...]:
                     (
                         words(f"This start: lines {launch.lines.first:,} to {launch.lines.last:,} of "),
                         code(source.name),
-                        words(f" ({source.lines:,} lines). Wrappers taken off: {wrappers}."),
+                        words(f" ({lines_of(source)}). Wrappers taken off: {wrappers}."),
                     ),
                     "",
                 ),

@@ -1,0 +1,6 @@
+"""`python -m logaudit`."""
+
+from logaudit.cli.main import main
+
+if __name__ == "__main__":
+    main()
