@@ -146,11 +146,11 @@ def sizing_reading(rank: RankReadings) -> Reading | None:
     Up to 0.5.13 that is the target's own, from 0.5.14 the draft's, which is loaded first: the order of lines tells.
     """
     target = rank.workers[0]
-    sized = [pool.line for pool in target.pools] + ([target.pool_end.line] if target.pool_end else [])
+    sized = [pool.order for pool in target.pools] + ([target.pool_end.order] if target.pool_end else [])
     first = min(sized, default=None)
     loaded = [worker.after_load for worker in rank.workers if worker.after_load is not None]
-    before = [reading for reading in loaded if first is None or reading.line < first]
-    return max(before, key=lambda reading: reading.line, default=None)
+    before = [reading for reading in loaded if first is None or reading.order < first]
+    return max(before, key=lambda reading: reading.order, default=None)
 
 
 def _key_row(key: RankKey) -> dict[str, Any]:

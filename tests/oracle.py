@@ -1,4 +1,4 @@
-"""The oracle's cases as tests read them: inputs and results of SGLang's own code, and a plain reading of the log's lines."""
+"""The oracle: inputs and results of SGLang's own code as tests read them, and a plain reading of the log's lines."""
 
 from __future__ import annotations
 

@@ -100,6 +100,8 @@ class Record:
     text: str
     """The message, for quoting as evidence."""
     stream: str = ""
+    order: int = 0
+    """Place among the records of its launch, in order of time: lines can share a number or stand out of order."""
     releases: str = ""
     """The releases with samples worded like this line (`0.4.4..0.5.8`, ranges joined by commas), `` when none is."""
 
@@ -115,3 +117,5 @@ class Unrecognised:
     """The known kind whose wording is nearest; None where none is near."""
     rank: RankTag = field(default_factory=RankTag)
     stream: str = ""
+    order: int = 0
+    """Place among the records of its launch, in order of time: lines can share a number or stand out of order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -66,15 +67,29 @@ def _is_launch(segment: Segment) -> bool:
 
 
 def _in_order(records: Sequence[Record]) -> list[Record]:
-    """Records in order of time where every one carries a time and lines stand out of order, else as given."""
-    times = [record.time for record in records]
-    known = [time for time in times if time is not None]
-    if all(a <= b for a, b in pairwise(known)):
+    """Records in order of time where their lines were shuffled, else as given.
+
+    A few steps back in time are logs that follow each other in one file, or ranks that print a little late: only
+    where many neighbours stand the wrong way round were lines shuffled.
+    """
+    known = [record.time for record in records if record.time is not None]
+    backwards = sum(1 for a, b in pairwise(known) if a > b)
+    return _by_time(records) if backwards > SHUFFLED_SHARE * len(known) else list(records)
+
+
+SHUFFLED_SHARE = 0.1
+"""Share of neighbours in the wrong order above which lines were shuffled."""
+
+
+def _by_time(records: Sequence[Record]) -> list[Record]:
+    """A stable sort by time; a record without one stays behind the record before it."""
+    known = [record.time for record in records if record.time is not None]
+    if not known or all(a <= b for a, b in pairwise(known)):
         return list(records)
     filled: list[datetime] = []
     last = known[0]
-    for time in times:
-        last = time if time is not None else last
+    for record in records:
+        last = record.time if record.time is not None else last
         filled.append(last)
     return [record for _, record in sorted(zip(filled, records, strict=True), key=lambda pair: pair[0])]
 
@@ -91,7 +106,7 @@ def _scheduler(record: Record) -> Scheduler | None:
         max_running_requests=whole(record, "max_running_requests"),
         context_length=whole(record, "context_tokens"),
         chunked_prefill_size=whole(record, "chunked_prefill_tokens"),
-        available=None if available is None else Reading(available, record.line),
+        available=None if available is None else Reading(available, record.line, record.order),
     )
 
 
@@ -122,7 +137,8 @@ def _time(records: Sequence[Record], kind: str | None) -> datetime | None:
 def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
     parsed = segment.dumps[0][1] if segment.dumps else None
     args: Mapping[str, object] = {} if parsed is None else parsed.values
-    records, spread = spread_unnamed(segment.records, _processes(args))
+    records, spread = spread_unnamed(_by_time(segment.records), _processes(args))
+    records = [replace(record, order=place) for place, record in enumerate(records)]
     outcome, failure = outcome_of(records)
     notes = ("The lines name no rank: those of one kind were told apart by their order.",) if spread else ()
     lines = [record.line for record in records]

@@ -34,6 +34,8 @@ class Reading:
 
     gib: Interval
     line: int
+    order: int = 0
+    """Place among the records of the launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Pool:
     dtype: str | None = None
     virtual: bool = False
     """True when the line announces address space, not memory."""
+    order: int = 0
+    """Place among the records of the launch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,24 +59,27 @@ def _phase(records: Sequence[Record], failure: Record, ready: bool) -> str:
     if failure.kind == "err_capture_failed":
         return "capture"
     key = key_of(failure)
-    before = [record for record in records if record.line < failure.line]
+    before = records[: failure.order]
     own = [record for record in before if key_of(record) == key] if key != RankKey() else []
     kinds = {record.kind for record in (own or before)}
     if ready or any(record.kind == "server_ready" for record in before):
         return "serving"
     if "scheduler_ready" in kinds:
         return "warmup"
-    steps = (
-        ("capture", {"capture_begin"}),
-        ("pools", {"memory_pool_end"}),
-        ("sizing", {"load_weight_end"}),
-        ("load", {"load_weight_begin"}),
-        ("distributed", {"dist_init_begin", "dist_init_end", "parallel_init_end", "mem_baseline"}),
-    )
-    for phase, marks in steps:
+    for phase, marks in STEPS:
         if kinds & marks:
             return "capture" if phase == "pools" and failure.kind == "oom_device" else phase
     return "launch"
+
+
+STEPS = (
+    ("capture", frozenset({"capture_begin"})),
+    ("pools", frozenset({"memory_pool_end"})),
+    ("sizing", frozenset({"load_weight_end"})),
+    ("load", frozenset({"load_weight_begin"})),
+    ("distributed", frozenset({"dist_init_begin", "dist_init_end", "parallel_init_end", "mem_baseline"})),
+)
+"""Phases from the last to the first, with the kinds that say that a rank has come there."""
 
 
 def _reason(candidates: Sequence[Record]) -> tuple[Record, FailureKind]:
@@ -105,31 +108,32 @@ def outcome_of(records: Sequence[Record]) -> tuple[Outcome, Failure | None]:
     Before the server is ready a traceback that nothing follows ends the start; once it is ready only the death of
     a process does, because requests may fail with tracebacks of their own.
     """
-    ready_line = next((r.line for r in records if r.kind == "server_ready"), None)
-    scheduled = [r.line for r in records if r.kind in {"scheduler_ready", "bare_max_total_num_tokens"}]
-    deaths = [r for r in records if r.kind in DEATHS]
-    reasons = [r for r in records if r.kind in ROOTS or r.kind in UNCLEAR or r.kind in DEATHS]
-    progress = ready_line if ready_line is not None else max(scheduled, default=0)
-    late_deaths = [r for r in deaths if r.line > progress]
-    late = [r for r in reasons if r.line > progress]
-    if late_deaths:
-        since = progress if ready_line is None else _window_start(late, late_deaths[0])
-        crash = [r for r in late if r.line >= since]
-    elif ready_line is None:
-        crash = [r for r in late if not _goes_on(records, r)]
+    ready = [place for place, record in enumerate(records) if record.kind == "server_ready"]
+    scheduled = [place for place, record in enumerate(records) if record.kind in SCHEDULED]
+    progress = ready[0] if ready else max(scheduled, default=-1)
+    late = [record for record in records[progress + 1 :] if record.kind in REASONS]
+    deaths = [record for record in late if record.kind in DEATHS]
+    if deaths and ready:
+        crash = [record for record in late if record.line >= _window_start(late, deaths[0])]
+    elif deaths:
+        crash = late
+    elif not ready:
+        crash = [record for record in late if not _goes_on(records, record)]
     else:
         crash = []
     if crash:
         record, kind = _reason(crash)
         text = record.text if len(record.text) <= MAX_TEXT else record.text[:MAX_TEXT] + "…"
         rank = key_of(record)
-        phase = _phase(records, record, ready_line is not None)
+        phase = _phase(records, record, bool(ready))
         return "crashed", Failure(kind, phase, text, record.line, None if rank == RankKey() else rank)
-    if ready_line is not None:
+    if ready:
         return "ready", None
     return ("initialised", None) if scheduled else ("incomplete", None)
 
 
+SCHEDULED = frozenset({"scheduler_ready", "bare_max_total_num_tokens"})
+REASONS = frozenset(ROOTS) | frozenset(UNCLEAR) | DEATHS
 MAX_TEXT = 2000
 """Longest failure text that is kept, in characters."""
 
@@ -150,6 +154,6 @@ def _goes_on(records: Sequence[Record], failure: Record) -> bool:
     """Whether the rank (or, where the line names none, any rank) makes progress after a failure: then it was none."""
     key = key_of(failure)
     return any(
-        record.line > failure.line and record.kind in PROGRESS and (key == RankKey() or key_of(record) == key)
-        for record in records
+        record.kind in PROGRESS and (key == RankKey() or key_of(record) == key)
+        for record in records[failure.order + 1 :]
     )

@@ -97,7 +97,7 @@ def seconds(record: Record, name: str) -> float | None:
 def reading(record: Record, name: str) -> Reading | None:
     """A GiB field of a record with its line."""
     value = gib(record, name)
-    return None if value is None else Reading(value, record.line)
+    return None if value is None else Reading(value, record.line, record.order)
 
 
 @dataclass(slots=True)
@@ -119,6 +119,11 @@ class _Group:
 
 def pool_of(record: Record) -> Pool | None:
     """The pool that a record announces, its name still as printed; None for totals of pools already announced."""
+    pool = _pool_of(record)
+    return None if pool is None else replace(pool, order=record.order)
+
+
+def _pool_of(record: Record) -> Pool | None:
     if record.kind in {"kv_cache_allocated", "kv_tokens_allocated", "kv_cache_virtual", "kv_cache_physical"}:
         k, v, kv = gib(record, "k_gib"), gib(record, "v_gib"), gib(record, "kv_gib")
         size = kv if kv is not None else (k + v if k is not None and v is not None else None)
@@ -232,7 +237,7 @@ class _RankBuilder:
             ("c4", "c4_slots"),
             ("c128", "c128_slots"),
         ):
-            self.groups[-1].pools.append(Pool(name, record.line, whole(record, tokens)))
+            self.groups[-1].pools.append(Pool(name, record.line, whole(record, tokens), order=record.order))
 
     def _unified_totals(self, record: Record) -> None:
         group = self.groups[-1]
@@ -241,7 +246,7 @@ class _RankBuilder:
         for name, field_name in (("full", "full_tokens"), ("swa", "swa_tokens"), ("mamba", "mamba_slots")):
             count = whole(record, field_name)
             if count is not None and not any(pool.name in (name, "kv") for pool in group.pools if name != "mamba"):
-                group.pools.append(Pool(name, record.line, count))
+                group.pools.append(Pool(name, record.line, count, order=record.order))
 
     def _swa_total(self, record: Record) -> None:
         group = self.groups[-1]
@@ -345,7 +350,7 @@ def _weights(load: _Load) -> Reading | None:
         return printed
     after = gib(load.end, "avail_gib")
     before = None if load.begin is None else gib(load.begin, "avail_gib")
-    return None if after is None or before is None else Reading(before - after, load.end.line)
+    return None if after is None or before is None else Reading(before - after, load.end.line, load.end.order)
 
 
 def spread_unnamed(records: Sequence[Record], processes: int) -> tuple[list[Record], bool]:

@@ -106,7 +106,7 @@ def untangle(first: Segment, second: Segment) -> tuple[Segment, Segment]:
     one.segment.dumps = list(first.dumps)
     other.segment.dumps = list(second.dumps)
     for record in second.records:
-        if record.kind == "server_args_dump" or other.fits(record) <= one.fits(record):
+        if record.kind == "server_args_dump" or other.fits(record) < one.fits(record):
             other.take(record)
         else:
             one.take(record)

@@ -73,15 +73,15 @@ def pool_item(pool: Pool, worker: WorkerReadings) -> Item | None:
     return Item(f"{'draft ' if draft else ''}{label}{count}", pool.gib, (pool.line,), "draft-kv" if draft else "kv")
 
 
-def _workers_by_line(rank: RankReadings) -> tuple[dict[int, WorkerReadings], dict[int, tuple[Pool, WorkerReadings]]]:
+def _workers_by_place(rank: RankReadings) -> tuple[dict[int, WorkerReadings], dict[int, tuple[Pool, WorkerReadings]]]:
     loads: dict[int, WorkerReadings] = {}
     pools: dict[int, tuple[Pool, WorkerReadings]] = {}
     for worker in rank.workers:
         if worker.after_load is not None:
-            loads[worker.after_load.line] = worker
+            loads[worker.after_load.order] = worker
         for pool in worker.pools:
             if pool in kv_pools(worker) or pool.name in STATE_POOLS or pool.name == "unified":
-                pools[pool.line] = (pool, worker)
+                pools[pool.order] = (pool, worker)
     return loads, pools
 
 
@@ -110,28 +110,28 @@ def build_ledger(rank: RankReadings, unprinted: Mapping[str, Interval]) -> Ledge
     target = rank.workers[0]
     if target.before_load is None:
         return None
-    loads, pools = _workers_by_line(rank)
+    loads, pools = _workers_by_place(rank)
     items: list[Item] = []
     pending = _Open()
     last, last_line = target.before_load.gib, target.before_load.line
     for record in rank.readings:
-        if record.line <= target.before_load.line:
+        if record.order <= target.before_load.order:
             continue
-        if record.line in pools and (item := pool_item(*pools[record.line])) is not None:
+        if record.order in pools and (item := pool_item(*pools[record.order])) is not None:
             pending.items.append(item)
             pending.pooled = True
             continue
         free = record.fields.get("avail_gib")
         if record.kind not in FREE_KINDS or not isinstance(free, Interval):
             continue
-        taken, lines = last - free, (last_line, record.line)
+        taken, between = last - free, (last_line, record.line)
         items += _between(
             record,
             taken,
-            lines,
+            between,
             pending,
             loads,
-            unprinted if target.pool_end and target.pool_end.line == record.line else {},
+            unprinted if target.pool_end and target.pool_end.order == record.order else {},
         )
         pending = _Open()
         last, last_line = free, record.line
@@ -149,7 +149,7 @@ def _between(
 ) -> list[Item]:
     """The items between the last reading and `record`'s."""
     if record.kind == "load_weight_end" and not pending.pooled:
-        return [_weights_item(loads.get(record.line), taken, lines)]
+        return [_weights_item(loads.get(record.order), taken, lines)]
     if record.kind == "capture_end" and not pending.pooled:
         name = str(record.fields.get("what", "graphs"))
         return [Item(name, taken, lines, "draft-graphs" if is_draft_graph(name) else "graphs")]

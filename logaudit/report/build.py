@@ -294,7 +294,7 @@ def _timeline(case: Case) -> list[doc.TimelineStep]:
     if rank is None:
         return []
     drafts = {
-        reading.line
+        reading.order
         for worker in rank.workers[1:]
         for reading in (worker.before_load, worker.after_load, worker.pool_end)
         if reading is not None
@@ -304,7 +304,7 @@ def _timeline(case: Case) -> list[doc.TimelineStep]:
         free = record.fields.get("avail_gib")
         if record.kind not in FREE_KINDS or not isinstance(free, Interval):
             continue
-        worker = "draft " if record.line in drafts else ""
+        worker = "draft " if record.order in drafts else ""
         what = TIMELINE_WORDS[record.kind].format(worker=worker, what=record.fields.get("what", ""))
         at = None if record.time is None else record.time.isoformat()
         steps.append(doc.TimelineStep(record.line, at, round(free.value, 6), what))
