@@ -16,6 +16,12 @@ TRACEBACK = b"Traceback (most recent call last)"
 
 _ARGUMENTS = (b"server_args=", b"ServerArgs(")
 
+MARKS = (TRACEBACK, *_ARGUMENTS)
+"""What, beside a failure, takes more with it than the lines around it."""
+
+_STRETCH_GAP_BYTES = 2048
+"""Hits closer together than this are kept as one stretch, with the lines between them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -43,68 +49,119 @@ class Totals:
 
 
 def prefilter(
-    blocks: Iterator[Block], finder: Finder, failure_anchors: Sequence[bytes], totals: Totals, limits: Limits = LIMITS
+    blocks: Iterator[Block],
+    finder: Finder,
+    marks: Finder,
+    failure_anchors: Sequence[bytes],
+    totals: Totals,
+    limits: Limits = LIMITS,
 ) -> Iterator[Piece]:
     """The pieces of a searched source that may matter, in order and without overlap.
 
+    `finder` is the one that searched the blocks; `marks` finds the failure anchors and MARKS among the lines kept.
     Kept are: every line that holds an anchor with some lines around it, tracebacks to their exception, the first and
     last lines, and the raw traffic before the last failures.
     """
-    return _LastHistories(limits).pick(_Window(finder, failure_anchors, totals, limits).run(blocks))
+    return _LastHistories(limits).pick(_Window(finder, marks, failure_anchors, totals, limits).run(blocks))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Kept:
+    start: int
+    """Offset of the piece in the source."""
     piece: Piece
-    is_history: bool
+    failed_at: int | None = None
+    """Where the failure stands whose history this is; None for what is kept in any case."""
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class _History:
+    first_failed_at: int
+    last_failed_at: int
+    items: list[_Kept]
 
 
 class _LastHistories:
-    """Holds pieces back until it is known which failures are the last, and drops the traffic before earlier ones."""
+    """Holds pieces back until it is known which failures are the last, and drops the traffic before earlier ones.
+
+    A history comes after the pieces that were kept in the midst of it, and is put in its place among them.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._held: deque[_Kept] = deque()
         self._held_bytes = 0
-        self._histories = 0
+        self._histories: deque[_History] = deque()
 
     def pick(self, kept: Iterator[_Kept]) -> Iterator[Piece]:
         for item in kept:
-            self._held.append(item)
-            self._held_bytes += len(item.piece.data)
-            self._histories += item.is_history
-            if self._histories > self._limits.failures:
-                self._drop_first_history()
+            self._put_in_place(item)
+            if item.failed_at is not None:
+                self._note_history(item, item.failed_at)
             while self._held_bytes > self._limits.held_bytes:
-                yield self._release()
+                yield from self._release()
         while self._held:
-            yield self._release()
+            yield from self._release()
 
-    def _drop_first_history(self) -> None:
-        first = next(item for item in self._held if item.is_history)
-        self._held.remove(first)
-        self._held_bytes -= len(first.piece.data)
-        self._histories -= 1
+    def _put_in_place(self, item: _Kept) -> None:
+        later: list[_Kept] = []
+        while self._held and self._held[-1].start > item.start:
+            later.append(self._held.pop())
+        self._held.append(item)
+        self._held.extend(reversed(later))
+        self._held_bytes += len(item.piece.data)
 
-    def _release(self) -> Piece:
+    def _note_history(self, item: _Kept, failed_at: int) -> None:
+        """Count failures that follow each other closely as one: its first history is kept, and the latest."""
+        reach = self._limits.history_bytes
+        last = self._histories[-1] if self._histories else None
+        if last is None or failed_at - last.last_failed_at > reach:
+            self._histories.append(_History(failed_at, failed_at, [item]))
+            if len(self._histories) > self._limits.failures:
+                self._drop(self._histories.popleft().items)
+            return
+        last.last_failed_at = failed_at
+        last.items.append(item)
+        stale = [
+            old
+            for old in last.items
+            if old.failed_at != last.first_failed_at and old.start + len(old.piece.data) < failed_at - 2 * reach
+        ]
+        if stale:
+            self._drop(stale)
+            last.items = [old for old in last.items if not old.dropped]
+
+    def _drop(self, items: Sequence[_Kept]) -> None:
+        for item in items:
+            if not item.dropped:
+                self._held_bytes -= len(item.piece.data)
+                item.piece = Piece(item.piece.number, b"")
+                item.dropped = True
+
+    def _release(self) -> Iterator[Piece]:
         item = self._held.popleft()
-        self._held_bytes -= len(item.piece.data)
-        self._histories -= item.is_history
-        return item.piece
+        if not item.dropped:
+            item.dropped = True
+            self._held_bytes -= len(item.piece.data)
+            yield item.piece
 
 
 class _Window:
     """The blocks around the one that is looked at, and what of them is kept."""
 
-    def __init__(self, finder: Finder, failure_anchors: Sequence[bytes], totals: Totals, limits: Limits) -> None:
+    def __init__(
+        self, finder: Finder, marks: Finder, failure_anchors: Sequence[bytes], totals: Totals, limits: Limits
+    ) -> None:
         self._finder = finder
+        self._marks = marks
         self._failure_anchors = tuple(failure_anchors)
         self._totals = totals
         self._limits = limits
         self._blocks: deque[Block] = deque()
         self._next = 0
         self._kept_until = 0
-        self._looked_until = 0
+        self._recent: deque[tuple[int, int]] = deque()
         self._tail = b""
 
     def run(self, blocks: Iterator[Block]) -> Iterator[_Kept]:
@@ -156,55 +213,66 @@ class _Window:
 
     def _keep_from(self, block: Block) -> Iterator[_Kept]:
         view = self._view(block.start - self._limits.back_bytes, block.end + self._limits.ahead_bytes)
+        while self._recent and self._recent[0][1] < view.start:
+            self._recent.popleft()
         if block.start == 0:
             yield from self._keep(view, 0, view.after_lines(0, self._limits.edge_lines))
-        if block.hits.dense:
-            yield from self._keep_densely(view, block)
-            return
-        for offset in block.hits.offsets:
-            at = block.start + offset
-            if at >= self._looked_until:
-                yield from self._keep_around(view, at)
+        whole = [(0, len(block.data) - 1)]
+        for first, last in whole if block.hits.dense else _stretches(block.hits.offsets):
+            yield from self._keep_stretch(view, block.start + first, block.start + last)
 
-    def _keep_around(self, view: View, at: int) -> Iterator[_Kept]:
+    def _keep_stretch(self, view: View, first: int, last: int) -> Iterator[_Kept]:
+        """Keep the lines from the one that holds the byte `first` to the one of `last`, and what belongs to them."""
         limits = self._limits
-        start = view.line_start(at)
-        end = self._looked_until = view.line_end(at, limits.line_bytes)
-        line = view.joined(start, end)
-        if any(mark in line for mark in _ARGUMENTS):
-            end = view.line_end(at, limits.long_line_bytes)
-            end = view.after_lines(end, limits.arguments_lines - 1)
-        elif TRACEBACK in line:
-            end = view.traceback_end(end)
-        if any(anchor in line for anchor in self._failure_anchors):
-            yield from self._keep_history(view, start)
-        yield from self._keep(
-            view, view.before_lines(start, limits.lines_before), view.after_lines(end, limits.lines_after)
-        )
+        start = view.line_start(first)
+        end = view.line_end(last, limits.line_bytes)
+        failed_at = None
+        looked_until = start
+        marks = self._marks.find(view.cut(start, end))
+        for at in [start] if marks.dense else [start + offset for offset in marks.offsets]:
+            if at < looked_until:
+                continue
+            line_end = looked_until = view.line_end(at, limits.line_bytes)
+            line_start = view.line_start(at)
+            line = view.joined(line_start, line_end)
+            if failed_at is None and (marks.dense or any(anchor in line for anchor in self._failure_anchors)):
+                failed_at = line_start
+            if any(mark in line for mark in _ARGUMENTS):
+                dump_end = view.line_end(at, limits.long_line_bytes)
+                end = max(end, view.after_lines(dump_end, limits.arguments_lines - 1))
+            elif TRACEBACK in line:
+                end = max(end, view.traceback_end(line_end))
+        start = view.before_lines(start, limits.lines_before)
+        if failed_at is not None:
+            yield from self._keep_history(view, failed_at, start)
+        yield from self._keep(view, start, view.after_lines(end, limits.lines_after))
 
-    def _keep_densely(self, view: View, block: Block) -> Iterator[_Kept]:
-        data = bytes(block.data)
-        failures = [at for at in (data.find(anchor) for anchor in self._failure_anchors) if at >= 0]
-        start = view.line_start(block.start)
-        if failures:
-            yield from self._keep_history(view, start)
-        yield from self._keep(
-            view,
-            view.before_lines(start, self._limits.lines_before),
-            view.after_lines(block.end - 1, self._limits.lines_after + 1),
-        )
+    def _keep_history(self, view: View, failed_at: int, until: int) -> Iterator[_Kept]:
+        """What is not kept yet of the traffic before a failure: the gaps between the pieces that are."""
+        start = max(failed_at - self._limits.history_bytes, view.start)
+        at = view.line_start(start) if start else 0
+        gaps: list[tuple[int, int]] = []
+        for kept_start, kept_end in [*self._recent, (until, until)]:
+            gap_end = min(kept_start, until)
+            if at < gap_end:
+                gaps.append((at, gap_end))
+                yield self._piece(view, at, gap_end, failed_at)
+            at = max(at, kept_end)
+        self._recent = deque(sorted((*self._recent, *gaps)))
 
-    def _keep_history(self, view: View, until: int) -> Iterator[_Kept]:
-        start = max(until - self._limits.history_bytes, view.start)
-        yield from self._keep(view, view.line_start(start) if start else 0, until, is_history=True)
-
-    def _keep(self, view: View, start: int, end: int, is_history: bool = False) -> Iterator[_Kept]:
+    def _keep(self, view: View, start: int, end: int) -> Iterator[_Kept]:
         start = max(start, self._kept_until)
         if start >= end:
             return
-        cut = start > self._kept_until and view.is_cut(start)
-        yield _Kept(Piece(view.number(start), view.cut(start, end), cut), is_history)
+        yield self._piece(view, start, end)
+        if self._recent and self._recent[-1][1] == start:
+            start = self._recent.pop()[0]
+        self._recent.append((start, end))
         self._kept_until = end
+
+    def _piece(self, view: View, start: int, end: int, failed_at: int | None = None) -> _Kept:
+        cut = start > self._kept_until and view.is_cut(start)
+        return _Kept(start, Piece(view.number(start), view.cut(start, end), cut), failed_at)
 
     def _end(self) -> Iterator[_Kept]:
         end = self._blocks[-1].end
@@ -223,6 +291,18 @@ class _Window:
             elif block.start < end:
                 parts.append(block.data)
         return View(first_start, b"".join(parts), newlines_before, self._limits)
+
+
+def _stretches(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of offsets that lie close together."""
+    first = last = offsets[0] if offsets else -1
+    for offset in offsets:
+        if offset - last > _STRETCH_GAP_BYTES:
+            yield first, last
+            first = offset
+        last = offset
+    if offsets:
+        yield first, last
 
 
 def _give_back(block: Block) -> None:

@@ -12,7 +12,7 @@ from logaudit.scan.encoding import decode_line, transcode
 from logaudit.scan.hardwrap import HardWrapFinder, looks_hard_wrapped
 from logaudit.scan.limits import LIMITS, Limits
 from logaudit.scan.line import SourceLine
-from logaudit.scan.prefilter import TRACEBACK, Piece, Totals, prefilter
+from logaudit.scan.prefilter import MARKS, TRACEBACK, Piece, Totals, prefilter
 from logaudit.scan.searcher import Block, Searcher
 from logaudit.sources.interface import Extent, FilteredSource, RandomAccessSource, Region, Source
 from logaudit.sources.text import looks_binary, sniff_encoding
@@ -132,12 +132,13 @@ class _Scan:
 
     def _filtered(self, samples: Sequence[bytes], search: Callable[[Searcher], Iterator[Block]]) -> Iterator[Piece]:
         finder = make_finder(self.anchors, samples[-1])
+        marks = make_finder(tuple(dict.fromkeys((*self.failure_anchors, *MARKS))))
         limits = self.limits
         if any(looks_hard_wrapped(sample) for sample in samples):
-            finder = HardWrapFinder(finder)
+            finder, marks = HardWrapFinder(finder), HardWrapFinder(marks)
             limits = limits.for_hard_wraps()
         blocks = search(Searcher(finder, limits))
-        yield from prefilter(blocks, finder, self.failure_anchors, self.tally.totals, limits)
+        yield from prefilter(blocks, finder, marks, self.failure_anchors, self.tally.totals, limits)
 
     def stream(self, blocks: Iterator[bytes]) -> Iterator[Piece]:
         start = _Start(self._without_hole(blocks))

@@ -18,6 +18,7 @@ class View:
         self.start = start
         self._data = data
         self._limits = limits
+        self._newlines_before = newlines_before
         self._counted_until = 0
         self._newlines = newlines_before
 
@@ -30,8 +31,10 @@ class View:
         return self._data[start - self.start : end - self.start]
 
     def number(self, at: int) -> int:
-        """1-based number of the line that holds the byte `at`; asked for in ascending order."""
+        """1-based number of the line that holds the byte `at`; quick when asked for in ascending order."""
         position = at - self.start
+        if position < self._counted_until:
+            self._counted_until, self._newlines = 0, self._newlines_before
         self._newlines += self._data.count(b"\n", self._counted_until, position)
         self._counted_until = position
         return self._newlines + 1

@@ -146,6 +146,15 @@ def test_only_the_last_failures_keep_their_traffic() -> None:
     assert before == [False, False, False, True, True]
 
 
+def test_a_failure_right_after_another_line_of_interest_keeps_its_traffic() -> None:
+    lines = [TRAFFIC[0]] * 100 + [PLANTED[0], *[TRAFFIC[0]] * 2, PLANTED[3]] + [TRAFFIC[0]] * 50
+    limits = Limits(
+        block_bytes=50, edge_lines=3, edge_bytes=300, history_bytes=2000, line_bytes=500, long_line_bytes=2000
+    )
+    # A line of traffic has 87 bytes: 2000 bytes before line 104 reach back over twenty of them.
+    assert set(range(84, 105)) <= set(kept(scan(Bytes("\n".join(lines).encode()), limits)))
+
+
 def test_a_traceback_is_kept_to_the_line_that_names_the_exception() -> None:
     frames = [text for n in range(200) for text in (f'  File "a.py", line {n}, in f: x', "    f()")]
     trace = ["[2026-01-02 03:04:05 TP0] Scheduler hit an exception: Traceback (most recent call last):", *frames]
