@@ -21,6 +21,9 @@ def worth_retrying(lost: ConnectionLost, *, connected_before: bool, failures: in
         return lost.diagnosis.retry and failures < FIRST_ATTEMPTS
     if most is not None and failures >= most:
         return False
+    if lost.diagnosis.kind == "command":
+        # A login that ended before its shell answered: that host has shells, and may be shutting down.
+        return failures <= FIRST_ATTEMPTS
     # A name that could be resolved before can be again.
     return lost.diagnosis.retry or lost.diagnosis.kind == "name"
 

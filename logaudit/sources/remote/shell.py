@@ -19,14 +19,17 @@ _PRELUDE = rb"""
 LC_ALL=C; export LC_ALL
 if stat -L -c %i / >/dev/null 2>&1; then
   la_stat() { stat -L -c '%d %i %s %Y' -- "$1"; }
+  la_stats() { stat -L -c '%d %i %s %Y %n' -- "$@"; }
 elif stat -L -f %i / >/dev/null 2>&1; then
   la_stat() { stat -L -f '%d %i %z %m' -- "$1"; }
+  la_stats() { stat -L -f '%d %i %z %m %N' -- "$@"; }
 else
   la_stat() {
     la_ls=`ls -Ldin -- "$1"` || return 1
     set -f; set -- $la_ls; set +f
     echo "0 $1 $6 0"
   }
+  la_stats() { for la_f in "$@"; do la_now=`la_stat "$la_f"` && printf '%s %s\n' "$la_now" "$la_f"; done; }
 fi
 la_first() { printf '%s\n' "$1" | head -n 1; }
 la_about() {
@@ -52,15 +55,23 @@ la_pin() {
   if command exec 4<"$1"; then la_about "/proc/$$/fd/4"; else echo 'X No such file or directory'; fi
 }
 la_beside() {
-  for la_f in "$1".* "$1"-*; do
+  la_path=$1; shift $#
+  for la_f in "$la_path".* "$la_path"-*; do
     [ -f "$la_f" ] || continue
-    la_suffix=${la_f#"$1"}
-    case $la_suffix in *"
-"*) continue;; esac
-    la_now=`la_stat "$la_f" 2>/dev/null` && printf 'L %s %s\n' "$la_now" "$la_suffix"
+    case ${la_f#"$la_path"} in *"$la_newline"*) continue;; esac
+    set -- "$@" "$la_f"
   done
+  case $la_path in
+    *"$la_newline"*)
+      for la_f in "$@"; do
+        la_now=`la_stat "$la_f" 2>/dev/null` && printf '%s %s\n' "$la_now" "${la_f#"$la_path"}"
+      done;;
+    *) [ $# = 0 ] || la_stats "$@" 2>/dev/null;;
+  esac
   echo .
 }
+la_newline='
+'
 """
 
 
@@ -127,9 +138,9 @@ class FarShell:
         self._send(b"la_beside " + quote(path) + b"\n")
         found = []
         while (line := self._line()) != b".":
-            word, device, inode, size, modified, suffix = line.split(b" ", 5)
-            if word == b"L":
-                found.append((path + suffix, FileStat(int(device), int(inode), int(size), int(modified))))
+            *numbers, name = line.split(b" ", 4)
+            device, inode, size, modified = map(int, numbers)
+            found.append((path + name.removeprefix(path), FileStat(device, inode, size, modified)))
         return found
 
     def read(self, path: bytes, offset: int, size: int) -> tuple[bytes, FileStat | None]:
