@@ -103,7 +103,7 @@ class _Marked:
 
     def breaks(self, text: str) -> bool:
         """Whether the mark opens another line."""
-        return text.lstrip().startswith(self._mark)
+        return text.lstrip().startswith(self._mark) and text.strip() != self._mark
 
 
 _Opener = _Quoted | _Row | _Marked
@@ -148,6 +148,16 @@ def _quote(start: str, quote: str) -> _Quoted | None:
     return quoted if quoted.open else None
 
 
+def _may_open(text: str) -> bool:
+    first = text[:1]
+    if first in (" ", "\t"):
+        text = text.lstrip(" \t")
+        first = text[:1]
+    if first == "[":
+        return text[1:2] in ('"', "'", "{", " ")
+    return first in ("{", '"', "'", "`", "|") or ',"' in text
+
+
 def opens(text: str) -> bool:
     """Whether a line breaks off inside a quote or a bracket."""
     return (
@@ -159,9 +169,7 @@ def opens(text: str) -> bool:
 
 def join_opened(pieces: list[P], whole: bool) -> tuple[list[P], int]:
     """The pieces with broken ones joined, and how many were used; the rest waits for more unless `whole`."""
-    if not any(
-        piece.text.lstrip(" \t")[:1] in ("{", "[", '"', "'", "`", "|") or ',"' in piece.text for piece in pieces
-    ):
+    if not any(_may_open(piece.text) for piece in pieces):
         return pieces, len(pieces)
     tables = any(piece.text.rstrip().endswith("|") and piece.text.lstrip()[:1] == "|" for piece in pieces)
     runs: list[tuple[int, int]] = []

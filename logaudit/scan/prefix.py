@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 import regex
 
@@ -225,6 +226,7 @@ class Parsed:
     """Whether a prefix of any kind stood there."""
 
 
+@lru_cache(maxsize=256)
 def parse_stamp(text: str) -> datetime | None:
     """The naive time of a full stamp; None for a clock without a date or an impossible date."""
     stamp = text.strip().replace(",", ".").replace("/", "-")
@@ -298,6 +300,21 @@ def _merge(outer: RankTag, inner: RankTag) -> RankTag:
     values = {n: getattr(inner, n) if getattr(inner, n) is not None else getattr(outer, n) for n in names}
     extra = " ".join(dict.fromkeys(f"{outer.extra} {inner.extra}".split()))
     return RankTag(**values, extra=extra)
+
+
+_PLAIN = regex.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)((?: (?:ATTN_CP|MOE_DP|DP|PP|TP|EP)\d{1,5}){0,8})\] "
+    r"(?!INFO|WARN|ERROR|DEBUG|CRIT|FATAL|[\[(\d\s])(?=\S)"
+)
+
+
+def parse_plain(text: str) -> Parsed | None:
+    """As `parse`, for the form that nearly every line has; None for any other."""
+    found = _PLAIN.match(text)
+    if found is None or "rank-check failed" in text:
+        return None
+    tag = found[2]
+    return Parsed(text[found.end() :], parse_stamp(found[1]), _tag(tag)[0] if tag else _EMPTY, (), True)
 
 
 def parse(text: str) -> Parsed:

@@ -24,12 +24,26 @@ _BEHIND = regex.compile(
     r")$",
     regex.DOTALL | regex.IGNORECASE,
 )
-_MARKS = ("<-", "<=", "←", "⟵", "⬅", "👈", "◄", "◀", "⇐", "# ", "// ", "-- ", "— ", "[x", "[×", "(", "; ", "[*")
+
+
+def may_hold(message: str) -> bool:
+    """A quick look: whether a remark could stand behind the message."""
+    return (
+        "<-" in message
+        or "<=" in message
+        or "# " in message
+        or "// " in message
+        or "-- " in message
+        or "; " in message
+        or " [" in message
+        or message.endswith(")")
+        or (not message.isascii() and any(mark in message for mark in "←⟵⬅👈◄◀⇐—–"))
+    )
 
 
 def strip(message: str) -> str:
     """The message without a remark; a message without one comes back as it is."""
-    if not any(mark in message for mark in _MARKS):
+    if not may_hold(message):
         return message
     try:
         return _without(message)

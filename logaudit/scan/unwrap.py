@@ -13,6 +13,7 @@ from logaudit.scan import peel, prefix, rejoin, remarks
 from logaudit.scan.line import Line, SourceLine
 from logaudit.scan.opened import join_opened, opens
 from logaudit.scan.peel import Chain, Leaf, Peeler, clean
+from logaudit.scan.wrappers import colours
 
 BLOCK_LINES = 256
 """How many lines are looked at together: as far as a wrapper can be learnt from lines that come later."""
@@ -38,6 +39,16 @@ class Piece:
     host: str = ""
 
 
+@dataclass(slots=True)
+class _Before:
+    """A plain line that waits for the next: only a line that does not start as SGLang's could belong to it."""
+
+    line: SourceLine
+    plain: Line
+    gap: bool
+    spaced: bool
+
+
 class Unwrapper:
     """Turns source lines into logical lines as they arrive; what it has learnt of the log lasts between calls."""
 
@@ -45,6 +56,7 @@ class Unwrapper:
         self.wrappers: list[str] = []
         """Names of the wrappers taken off so far, in order of first appearance."""
         self._block: list[Piece] = []
+        self._before: _Before | None = None
         self._fresh = 0
         self._chars = 0
         self._number = 0
@@ -67,17 +79,41 @@ class Unwrapper:
             self._blanks += 1
             self._spaced = True
             return []
-        self._block.append(Piece(line.number, line.text, line.text, self._gap, self._spaced))
+        if not self._block:
+            plain = self._plain(line)
+            before, self._before = self._before, None
+            if plain:
+                self._before = _Before(line, plain, self._gap, self._spaced)
+                self._gap = self._spaced = False
+                return [before.plain] if before else []
+            if before:
+                self._add(before.line, gap=before.gap, spaced=before.spaced)
+        self._add(line, gap=self._gap, spaced=self._spaced)
         self._gap = self._spaced = False
-        self._fresh += 1
-        self._chars += len(line.text)
         if self._fresh >= BLOCK_LINES or self._chars > MAX_HELD_CHARS:
             return self._run(last=False)
         return []
 
+    @staticmethod
+    def _plain(line: SourceLine) -> Line | None:
+        """A line that stands as SGLang prints it and needs no look at its neighbours, but for the one behind it."""
+        text = line.text
+        if not (text.isascii() and text.isprintable()) or "\\" in text or "&" in text or peel.holds_more(text):
+            return None
+        parsed = prefix.parse_plain(text)
+        if parsed is None or colours.marked(text) or remarks.strip(parsed.text) != parsed.text or "[0m" in text:
+            return None
+        return Line(line.number, parsed.text, text, parsed.time, parsed.rank)
+
+    def _add(self, line: SourceLine, *, gap: bool, spaced: bool) -> None:
+        self._block.append(Piece(line.number, line.text, line.text, gap, spaced))
+        self._fresh += 1
+        self._chars += len(line.text)
+
     def flush(self) -> list[Line]:
         """Give what is still held back; the source may go on afterwards."""
-        return self._run(last=True)
+        before, self._before = self._before, None
+        return [before.plain] if before else self._run(last=True)
 
     def _name(self, name: str) -> None:
         if name not in self.wrappers:
@@ -105,7 +141,14 @@ class Unwrapper:
             groups.pop()
             open_pieces = tail
         self._block = open_pieces
-        return self._finish(groups)
+        lines = self._finish(groups)
+        if len(open_pieces) == 1:
+            # Back to looking at single lines, once they stand alone again.
+            piece = open_pieces[0]
+            line = SourceLine(piece.number, piece.text)
+            if plain := self._plain(line):
+                self._block, self._before = [], _Before(line, plain, piece.gap, piece.spaced)
+        return lines
 
     @staticmethod
     def _held(group: list[Leaf], block: list[Piece]) -> list[Piece]:
@@ -258,6 +301,7 @@ class Unwrapper:
         message = prefix.parse(text).text if len(group) < 3 else text
         if "server_args=" in message[:200]:
             message = message[message.index("server_args=") :]
+        message = remarks.strip(message)
         if leaf.bare:
             # A message whose first words were cut off from its prefix looks like a start.
             joins = width is not None and rejoin.barely_begun(message) and not rejoin.starts_other(leaf.text)

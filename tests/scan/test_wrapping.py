@@ -19,7 +19,7 @@ PREFIX = re.compile(r"\[(?P<time>[\d-]{10} [\d:]{8})(?P<ranks>(?: [A-Z_]+\d+)*)\
 KINDS = ("0.4.3__llama8b-oom", "0.5.9__llama8b-default", "0.5.10__dsv3-tp2dp2-fp8", "0.5.23__llama8b-eagle")
 SMALL = "0.5.9__llama8b-default"
 PAIRS = [(a, b) for a in WRAPPERS for b in WRAPPERS if "none" not in (a, b) and sensible(a, b)]
-SAMPLED = PAIRS if TEST_ALL else random.Random(20260304).sample(PAIRS, 120)  # noqa: S311
+SAMPLED = PAIRS if TEST_ALL else random.Random(20260304).sample(PAIRS, 120)
 
 
 class Said(NamedTuple):
