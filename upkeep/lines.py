@@ -199,10 +199,12 @@ class _Finder:
 
 
 def _chosen(part: str | Hole, texts: dict[str, list[ast.expr]]) -> str | Hole:
-    """A hole that is a variable, with the texts that the function gives it."""
-    if isinstance(part, str) or part.choices or part.name not in texts:
+    """A hole that is a variable, or an entry of one, with the texts that the function gives it."""
+    name = "" if isinstance(part, str) else part.name.partition("[")[0]
+    if isinstance(part, str) or part.choices or name not in texts:
         return part
-    choices = dict.fromkeys(text for value in texts[part.name] for text in _choices(value))
+    others = {known: values for known, values in texts.items() if known != name}
+    choices = dict.fromkeys(text for value in texts[name] for text in _choices(value, others))
     return replace(part, choices=tuple(choices)[:MOST_CHOICES])
 
 
@@ -277,14 +279,20 @@ def _joined_part(value: ast.expr) -> list[str | Hole]:
     return [Hole(ast.unparse(value.value), spec, tuple(_choices(value.value)))]
 
 
-def _choices(node: ast.expr) -> Iterator[str]:
+def _choices(node: ast.expr, texts: dict[str, list[ast.expr]] | None = None) -> Iterator[str]:
+    """The texts that an expression can be, by itself or through `texts`, the variables of its scope."""
     if isinstance(node, ast.IfExp):
-        yield from _choices(node.body)
-        yield from _choices(node.orelse)
-    elif _is_text(node):
-        yield str(node.value)  # type: ignore[attr-defined]
+        yield from _choices(node.body, texts)
+        yield from _choices(node.orelse, texts)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
     elif isinstance(node, ast.JoinedStr):
-        yield next(Template(tuple(_parts(node, [])), "", "", "", 0).renderings())
+        parts = [_chosen(part, texts or {}) for part in _parts(node, [])]
+        yield next(Template(tuple(parts), "", "", "", 0).renderings())
+    elif texts is not None:
+        for entry in (n for n in ast.walk(node) if isinstance(n, ast.Dict)):
+            for value in entry.values:
+                yield from _choices(value)
 
 
 def _percent(text: str, given: list[ast.expr]) -> list[str | Hole]:
