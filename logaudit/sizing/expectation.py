@@ -30,6 +30,7 @@ _PAGES_SINCE = Version("0.4.4")
 _LOGICAL_COUNT_SINCE = Version("0.5.22")
 _STAGE_MINIMUM_SINCE = Version("0.5.2")
 _SIZE_SLACK = 1e-6
+_LLAMA4_CHUNK = 8192
 _CONTEXT_PARALLEL_PRINTED = "decode context parallelism: the rules are as read, no launch was there to try them on"
 
 
@@ -90,6 +91,7 @@ def expect(inputs: SizingInputs) -> Expectation:
     `args` (and, where they depend on what changed, `kv_dtype`, `page_size`, `context_length`, `printed_requests` and
     `printed_mamba_slots` set to None).
     """
+    inputs = replace(inputs, pools=printed.labelled(inputs.pools))
     args = Arguments(inputs.args, known=inputs.args_known, release=inputs.release, line=inputs.args_line)
     groups = layout(args)
     kind, said = kinds.classify(inputs, args)
@@ -458,9 +460,12 @@ def _windowed(work: _Work, rest: Interval) -> _Counts | None:
     if kinds.llama4_ratio(work.inputs, args):
         config = work.inputs.config
         chunk = config.attention_chunk_size if config else None
-        if chunk is None or work.context_length is None:
-            work.missing.append("the attention chunk size (model config) and the context length")
+        if work.context_length is None:
+            work.missing.append("the context length")
             return None
+        if chunk is None:
+            chunk = _LLAMA4_CHUNK
+            work.assumptions.append(f"attention chunks of {chunk} tokens, as every Llama 4 has")
         split = swa.split_llama4(limited, unlimited, args, chunk, work.context_length, page)
     else:
         split = swa.split_early(limited, unlimited, costs, args, release, page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from packaging.version import Version
 
@@ -27,6 +28,18 @@ def find(pools: Iterable[PrintedPool], names: Iterable[str], *, draft: bool = Fa
     """Printed pools of these names, in the order printed."""
     wanted = set(names)
     return [p for p in pools if p.name in wanted and p.draft is draft]
+
+
+def labelled(pools: tuple[PrintedPool, ...]) -> tuple[PrintedPool, ...]:
+    """Names two unlabelled pools of one worker and stage: until 0.5.16 the window pool is printed first."""
+    result = list(pools)
+    for draft in (False, True):
+        for stage in {p.pp for p in pools}:
+            alike = [i for i, p in enumerate(pools) if p.draft is draft and p.pp == stage and p.name == "kv"]
+            if len(alike) == 2:
+                result[alike[0]] = replace(pools[alike[0]], name="swa")
+                result[alike[1]] = replace(pools[alike[1]], name="full")
+    return tuple(result)
 
 
 def kv_names() -> tuple[str, ...]:
