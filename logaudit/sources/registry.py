@@ -12,6 +12,11 @@ from logaudit.sources.interface import Source
 
 SCHEMES: Mapping[str, str] = {
     "file://": "logaudit.sources.local",
+    "ssh://": "logaudit.sources.ssh",
+    "docker:": "logaudit.sources.docker",
+    "journal:": "logaudit.sources.journal",
+    "kube:": "logaudit.sources.kube",
+    "command:": "logaudit.sources.command",
 }
 """Prefix of an argument -> the module whose `open_argument(argument) -> list[Source]` opens it."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from logaudit.sources.remote.host import Host
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -15,6 +17,10 @@ class Reach:
     """`KEY=VALUE` settings handed on to the SSH client."""
     remote_filter: bool = True
     """Whether the far side's `grep` may pick out what is sent."""
+
+    def host(self) -> Host | None:
+        """The host that `via` names; None: this machine. Raises SourceError."""
+        return None if self.via is None else Host.parse(self.via, self.ssh_options)
 
 
 NEAR = Reach()

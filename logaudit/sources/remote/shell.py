@@ -187,6 +187,24 @@ class FarShell:
                 yield held
             held = line
 
+    def send(self, commands: bytes) -> None:
+        """Give the shell command lines that answer in no frame; their output comes from `receive`."""
+        self._send(commands)
+
+    def receive(self, timeout_s: float | None) -> bytes | None:
+        """Output as it came, never empty; None when nothing came for `timeout_s`."""
+        if not self._buffer:
+            chunk = self._child.read(1 << 18, timeout_s)
+            if chunk is None:
+                return None
+            if not chunk:
+                raise self._lost()
+            self.received_bytes += len(chunk)
+            return chunk
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
     def _stat_answer(self, path: bytes) -> FileStat | None:
         return self._stat_of(self._line(), path)
 
