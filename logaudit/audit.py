@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from logaudit import __version__
-from logaudit.extract import Unrecognised, anchors, extract_all
+from logaudit.extract import Unrecognised, all_extractors, anchors, extract_all
 from logaudit.extract.extractor import Record
 from logaudit.frame import rank_frame
 from logaudit.launches import join_nodes, read_launches
@@ -39,7 +39,7 @@ class ReadSource:
 
 def read_source(source: Source) -> ReadSource:
     """Every record of one source; raises SourceError when it cannot be read."""
-    scanned = read_lines(source, tuple(anchor.encode() for anchor in anchors()))
+    scanned = read_lines(source, _encoded(anchors()), _encoded(failure_anchors()))
     unwrapped = unwrap(scanned.lines)
     records: list[Record] = []
     unknown: list[Unrecognised] = []
@@ -49,6 +49,16 @@ def read_source(source: Source) -> ReadSource:
         elif len(unknown) < MAX_UNRECOGNISED:
             unknown.append(found)
     return ReadSource(source.name, tuple(records), tuple(unknown), tuple(unwrapped.wrappers), scanned.stats)
+
+
+def failure_anchors() -> tuple[str, ...]:
+    """The literals of lines that end a server: what stood before them is kept too."""
+    ends = (extractor for extractor in all_extractors() if extractor.phase == "failures" and not extractor.fallback)
+    return tuple(sorted({anchor for extractor in ends for anchor in extractor.anchors}))
+
+
+def _encoded(texts: Sequence[str]) -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in texts)
 
 
 MAX_UNRECOGNISED = 1000
@@ -103,7 +113,7 @@ def _source_info(source: ReadSource) -> doc.SourceInfo:
 
 
 def _unrecognised(sources: Sequence[ReadSource], launches: Sequence[Launch]) -> dict[int, list[doc.Unrecognised]]:
-    """Unrecognised lines by launch: those between its first line and the next launch's; the first takes what precedes it."""
+    """Unrecognised lines by launch: from its first line to the next launch; the first takes what precedes it."""
     out: dict[int, list[doc.Unrecognised]] = {launch.index: [] for launch in launches}
     for index, source in enumerate(sources):
         own = sorted((x for x in launches if x.source == index), key=lambda launch: launch.first_line)
