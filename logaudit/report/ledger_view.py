@@ -81,12 +81,14 @@ def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
     for index, item in enumerate(row.items):
         kind = part_class(item)
         last = kind == "left" and index == len(row.items) - 1
-        sign = "= " if last else "− "
+        # What was given back is added, so that the column adds up as it stands.
+        given_back = not last and item.gib.value < 0 and gib(item.gib.value) != "0.00"
+        sign = "= " if last else "+ " if given_back else "− "
         rows.append(
             Row(
                 (
                     Cell(words(sign + one_line(item.item)), swatch=kind, letter=letter(index)),
-                    Cell(words(gib(item.gib.value))),
+                    Cell(words(gib(abs(item.gib.value) if given_back else item.gib.value))),
                     Cell(_origin(item, links), small=words(_detail(item))),
                 ),
                 "total" if last else "",
@@ -119,7 +121,7 @@ def _caption(launch: LaunchDoc, row: LedgerRow) -> str:
 
 def _gpu(rank: RankInfo) -> str:
     name = rank_name(rank)
-    return "one GPU" if name == "GPU" else f"GPU {name}"
+    return name if name == "GPU" else f"GPU {name}"
 
 
 def fold_alike(rows: list[RankRow]) -> list[tuple[RankRow, str]]:

@@ -27,43 +27,45 @@ class _Placed:
 
 
 def memory_picture(launch: LaunchDoc, row: LedgerRow, name: str, *, small: bool = False) -> Figure | None:
-    """The bar of one rank; None when the ledger has no extent (all zero, or figures below zero)."""
+    """The bar of one rank; None when there is nothing to draw to scale.
+
+    What was given back between two readings has no place on a bar: it makes the parts longer than what was free at
+    first, and a tick shows where that ends.
+    """
     total = before_load(launch, row)
-    placed = _place(parts(row), total)
-    if not placed:
+    items = parts(row)
+    whole = max(total, sum(item.gib for item in items if item.gib > 0))
+    if total <= 0 or not any(item.gib > 0 for item in items):
         return None
+    placed = _place(items, whole)
     who = rank_name(row.rank)
     title = f"Memory of {'the GPU' if who == 'GPU' else who}: {gib(total)} GiB free before loading"
-    described = "; ".join(f"{one.part.letter} {one.part.label} {gib(one.part.gib)} GiB" for one in placed)
+    described = "; ".join(f"{item.letter} {item.label} {gib(item.gib)} GiB" for item in items)
     reserve = None if small else _reserve(launch, total)
-    naive = None if small else _naive(launch, placed, total)
-    pieces = [_bar(placed, top=_TOP if reserve else 4, height=30 if small else 44)]
-    height = (_TOP if reserve else 4) + (30 if small else 44) + 4
+    naive = None if small else _naive(launch, placed, whole)
+    top, tall = (_TOP if reserve else 4), (30 if small else 44)
+    height = top + tall + 4
+    pieces = [_bar(placed, top=top, height=tall)]
     if reserve:
-        pieces.append(_bracket(reserve, total))
+        pieces.append(_bracket(reserve, total, whole))
         described += f"; the reserve that is kept out of the KV cache is {gib(reserve)} GiB"
     if naive:
-        pieces.append(_dashed(naive[0], naive[1], top=(_TOP if reserve else 4), bottom=height))
+        pieces.append(_dashed(naive[0], naive[1], top=top, bottom=height))
         height += 20
         described += f"; {naive[1][0]}"
-    pieces.append(_axis(total, height))
+    pieces.append(_axis(total, whole, height))
     height += 20
     svg = _svg(name, title, described + ".", height, "".join(pieces), "bar small" if small else "bar")
-    caption = (
-        ""
-        if small
-        else "One GPU's memory, left to right in the order of the ledger; the letters are those of its rows."
-    )
-    return Figure(svg, caption or title, small)
+    caption = "One GPU's memory, in the order of the ledger; the letters are those of its rows."
+    if whole > total * 1.001:
+        caption += " What was given back between two readings is not drawn."
+    return Figure(svg, title if small else caption, small)
 
 
 _TOP = 34
 
 
-def _place(items: list[Part], total: float) -> list[_Placed]:
-    if total <= 0 or any(item.gib < -0.02 for item in items):
-        return []
-    whole = max(total, sum(max(item.gib, 0.0) for item in items))
+def _place(items: list[Part], whole: float) -> list[_Placed]:
     placed: list[_Placed] = []
     start = 0.0
     for item in items:
@@ -84,13 +86,13 @@ def _reserve(launch: LaunchDoc, total: float) -> float | None:
     return None
 
 
-def _naive(launch: LaunchDoc, placed: list[_Placed], total: float) -> tuple[float, list[str]] | None:
+def _naive(launch: LaunchDoc, placed: list[_Placed], whole: float) -> tuple[float, list[str]] | None:
     """Where the KV cache would end by the first naive sum (percent), and the words for it, from long to short."""
     cache = next((one for one in placed if one.part.css == "kv"), None)
     if not launch.naive or cache is None:
         return None
     first = launch.naive[0]
-    end = cache.start + first.gib / total * 100
+    end = cache.start + first.gib / whole * 100
     if end <= cache.start:
         return None
     belief = clip(one_line(first.belief).replace("`", ""), 60)
@@ -138,15 +140,16 @@ def _fitting(choices: list[str], share: float, css: str, place: str) -> list[str
     return out
 
 
-def _bracket(reserve: float, total: float) -> str:
-    start = max(0.0, 100 - reserve / total * 100)
-    share = reserve / total * 100
-    text = f"reserve {gib(reserve)} GiB = {share:.3g} % of {gib(total)}"
+def _bracket(reserve: float, total: float, whole: float) -> str:
+    end = total / whole * 100
+    start = max(0.0, (total - reserve) / whole * 100)
+    text = f"reserve {gib(reserve)} GiB = {reserve / total * 100:.3g} % of {gib(total)}"
+    place, anchor = (end, "end") if end > 50 else (start, "start")
     return (
-        f'<line class="bracket" x1="{start:.3f}%" y1="26" x2="100%" y2="26"/>'
+        f'<line class="bracket" x1="{start:.3f}%" y1="26" x2="{end:.3f}%" y2="26"/>'
         f'<line class="bracket" x1="{start:.3f}%" y1="22" x2="{start:.3f}%" y2="{_TOP}"/>'
-        f'<line class="bracket" x1="99.95%" y1="22" x2="99.95%" y2="{_TOP}"/>'
-        f'<text class="note" x="100%" y="15" text-anchor="end">{escape(text)}</text>'
+        f'<line class="bracket" x1="{min(end, 99.95):.3f}%" y1="22" x2="{min(end, 99.95):.3f}%" y2="{_TOP}"/>'
+        f'<text class="note" x="{place:.3f}%" y="15" text-anchor="{anchor}">{escape(text)}</text>'
     )
 
 
@@ -157,10 +160,13 @@ def _dashed(at: float, texts: list[str], *, top: float, bottom: float) -> str:
     return line + "".join(_fitting(texts, room / 100, "note naive-note", place))
 
 
-def _axis(total: float, y: float) -> str:
+def _axis(total: float, whole: float, y: float) -> str:
+    end = total / whole * 100
     return (
         f'<text class="axis" x="0" y="{y + 12}">0</text>'
-        f'<text class="axis" x="100%" y="{y + 12}" text-anchor="end">{gib(total)} GiB free before loading</text>'
+        f'<line class="bracket" x1="{min(end, 99.95):.3f}%" y1="{y - 3}" x2="{min(end, 99.95):.3f}%" y2="{y + 2}"/>'
+        f'<text class="axis" x="{end:.3f}%" y="{y + 12}" text-anchor="{"end" if end > 50 else "start"}">'
+        f"{gib(total)} GiB free before loading</text>"
     )
 
 

@@ -152,13 +152,27 @@ def test_the_reserve_and_the_naive_expectation_are_marked_where_they_belong() ->
     assert picture.with_class("naive")[0].attributes["x1"] == "97.225%"
 
 
-def test_a_ledger_below_zero_is_told_without_a_picture() -> None:
+def test_what_was_given_back_is_added_in_the_ledger_and_said_under_the_picture() -> None:
+    from logaudit.report.document import LedgerItem, LedgerRow, RankInfo
+
+    figures = (("weights", 72.0), ("given back between two readings", -2.0), ("free at the end", 24.04))
+    items = [LedgerItem(name, samples.near(value), [1]) for name, value in figures]
+    root = page(samples.seed(ledger=[LedgerRow("target", RankInfo(tp=0), items)], timeline=[]))
+    ledger = rows(root.all("table")[0])
+    assert ledger[3][:2] == ["B + given back between two readings", "2.00"]
+    parts = root.all("svg")[0].with_class("part")
+    # 72.00 of 96.04 GiB drawn are 74.969 %.
+    assert [part.attributes["width"] for part in parts] == ["74.969%", "25.031%"]
+    assert "given back between two readings is not drawn" in root.all("figcaption")[0].text
+
+
+def test_a_ledger_that_ends_below_zero_shows_the_figure() -> None:
     from logaudit.report.document import LedgerItem, LedgerRow, RankInfo
 
     items = [LedgerItem("weights", samples.near(90.0), [1]), LedgerItem("free at the end", samples.near(-3.0), [2])]
     root = page(samples.seed(ledger=[LedgerRow("target", RankInfo(tp=0), items)], timeline=[]))
-    assert root.all("svg") == []
-    assert "−3.00" in root.all("table")[0].text
+    assert rows(root.all("table")[0])[3][:2] == ["B = free at the end", "−3.00"]
+    assert len(root.all("svg")[0].with_class("part")) == 1
 
 
 def test_ranks_that_differ_have_small_pictures_and_the_lowest_is_named() -> None:

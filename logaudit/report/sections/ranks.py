@@ -19,7 +19,7 @@ def rank_blocks(launch: LaunchDoc, links: Links) -> tuple[Block, ...]:
     """One row a rank and worker, alike ranks folded, the deciding minimum marked; ledgers of ranks that differ."""
     if not launch.ranks:
         return ()
-    folded = fold_alike(launch.ranks)
+    folded = sorted(fold_alike(launch.ranks), key=lambda group: group[0].worker != "target")
     several = len([1 for row, _ in folded if row.worker == "target"]) > 1
     lowest = _lowest([row for row, _ in folded if row.worker == "target"]) if several else {}
     rows = tuple(_rank_row(row, names, lowest) for row, names in folded)
