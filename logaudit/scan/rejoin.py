@@ -232,7 +232,8 @@ def glue(message: str, length: int, further: str, width: Width | None) -> str:
     return f"{message} {body}"
 
 
-_NUMBER_CUT = regex.compile(r"\d\.?$")
+_NUMBER = regex.compile(r"=\d+(?:\.\d+)?$")
+_UNIT = regex.compile(r"(?:[GMK]i?B|s|it/s|tokens)\b")
 
 
 def _glue_by_sense(message: str, body: str) -> str:
@@ -243,6 +244,10 @@ def _glue_by_sense(message: str, body: str) -> str:
         return close
     if message[-1] in ",:":
         return spaced
+    last = message.rsplit(" ", 1)[-1]
+    if "=" in last and last[-1] not in ";)]}'\".":
+        number = _NUMBER.search(last)
+        return spaced if number and _UNIT.match(body) else close
     if message[-1].isdigit() and body[0].isdigit():
         return close
     return spaced

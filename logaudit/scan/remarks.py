@@ -37,6 +37,7 @@ def may_hold(message: str) -> bool:
         or "; " in message
         or " [" in message
         or message.endswith(")")
+        or "(was " in message
         or (not message.isascii() and any(mark in message for mark in "←⟵⬅👈◄◀⇐—–"))
     )
 

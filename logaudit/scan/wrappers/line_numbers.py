@@ -17,32 +17,29 @@ SAMPLES = (
 )
 
 _LINE = regex.compile(
-    r"(?P<pad>[ \t]*)(?:[Ll](?:ine )?)?(?P<number>\d{1,8})(?P<gap>[ \t]*[|│→▏][ ]?|[ \t]*:[ \t]?|\t| {1,6}|[)\]] |\. )"
+    r"(?P<pad>[ \t]*(?:[Ll](?:ine )?)?)(?P<number>\d{1,8})(?P<gap>[ \t]*[|│→▏] ?|[ \t]*:[ \t]?|\t| {1,6}|[)\]] |\. )"
 )
 
 
 def match(text: str) -> Hit | None:
     """See `Hit`."""
     found = _LINE.match(text)
-    return (
-        Hit((text[found.end() :],), shape=found["gap"].strip(" ") + ("+" if found["gap"].endswith(" ") else ""))
-        if found
-        else None
-    )
-
-
-_KEEP = regex.compile(r"[ \t]*(?:[Ll](?:ine )?)?\d{1,8}[ \t]*(?:[|│→▏:)\].]|\t|$)?")
+    if found is None:
+        return None
+    gap = found["gap"]
+    return Hit((text[found.end() :],), shape=f"{found.end() if gap.isspace() else 0}\0{gap}")
 
 
 def follow(text: str, shape: str) -> Hit | None:
-    """As `match`, with the separator of the line beside it, so that an indent inside stays."""
-    found = _KEEP.match(text)
+    """As `match`, with the separator of the line beside it: a figure at the start of a line is no line number."""
+    found = _LINE.match(text) or _LINE.match(f"{text} ")
     if found is None:
         return None
-    rest = text[found.end() :]
-    if shape.endswith("+") and rest.startswith(" "):
-        rest = rest[1:]
-    mark = shape.rstrip("+").strip()
-    if mark and mark not in found[0] and rest.strip():
+    width, _, gap = shape.partition("\0")
+    number = found.end("number")
+    if not text.startswith(gap, number):
+        return Hit((), shape=shape) if text[number:].strip() == gap.strip() else None
+    end = number + len(gap)
+    if width != "0" and end != int(width):
         return None
-    return Hit((rest,), shape=shape)
+    return Hit((text[end:],), shape=shape)
