@@ -28,5 +28,7 @@ COMMANDS: Mapping[str, Command] = {
     "report": Command("logaudit.cli.report:report", "explain a start; `logaudit LOG` for short"),
     "frame": Command("logaudit.cli.frame:frame", "the figures as a table: CSV, JSON or Parquet"),
     "kinds": Command("logaudit.cli.kinds:kinds", "the kinds of log lines that are understood"),
+    "attach": Command("logaudit.cli.attach:attach", "put a report on a ticket: Jira, GitHub, GitLab, Redmine"),
+    "redact": Command("logaudit.cli.redact:redact", "a copy of a log without secrets, for a public bug report"),
     "schema": Command("logaudit.cli.schema:schema", "the JSON Schema of the report's JSON form"),
 }

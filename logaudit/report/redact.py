@@ -169,7 +169,9 @@ class Redactor:
         parts: list[str] = []
         at = 0
         for span in _joined([*found, *self._learnt_spans(text)]):
-            parts += [text[at : span.start], STAND_IN]
+            # As many lines as before: line numbers are evidence.
+            cover = "\n".join([STAND_IN] * (1 + text.count("\n", span.start, span.end)))
+            parts += [text[at : span.start], cover]
             self._count(span.kind)
             at = span.end
         clean = "".join([*parts, text[at:]])
