@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from packaging.version import Version
@@ -40,6 +40,8 @@ class Found:
     numbers: Mapping[str, Any]
     """What the template is rendered with."""
     evidence: tuple[int, ...] = ()
+    changes: Mapping[str, object] = field(default_factory=dict)
+    """Server arguments by field name that this finding would start the server with; None takes one out."""
 
 
 @dataclass(frozen=True, slots=True)
