@@ -120,7 +120,7 @@ _SWA_SINCE = {
 }
 _SWA_OPT_IN_SINCE = Version("0.5.13")
 _SWA_BY_NAME_SINCE = Version("0.5.7")
-_SWA_BY_WINDOW_SINCE = Version("0.4.9.post6")
+_SWA_BY_WINDOW_SINCE = Version("0.4.9.post3")
 
 _WINDOW_READ_BY_MODEL = frozenset(
     {
@@ -135,11 +135,11 @@ _WINDOW_READ_BY_MODEL = frozenset(
     }
 )
 _WINDOW_POOL_SWITCHED_OFF = {
-    "Gemma2ForCausalLM": "0.4.9.post6",
-    "Gemma3ForCausalLM": "0.4.9.post6",
-    "Gemma3ForConditionalGeneration": "0.4.9.post6",
-    "Gemma3nForCausalLM": "0.4.9.post6",
-    "Gemma3nForConditionalGeneration": "0.4.9.post6",
+    "Gemma2ForCausalLM": "0.4.10.post2",
+    "Gemma3ForCausalLM": "0.5.1",
+    "Gemma3ForConditionalGeneration": "0.5.1",
+    "Gemma3nForCausalLM": "0.5.1",
+    "Gemma3nForConditionalGeneration": "0.5.1",
     "GptOssForCausalLM": "0.5.0",
     "Olmo2ForCausalLM": "0.5.3",
     "Olmo3ForCausalLM": "0.5.3",

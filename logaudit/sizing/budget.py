@@ -14,7 +14,7 @@ from logaudit.sizing.parallel import Layout
 _FLOAT32_HALF_STEP = 2.0**-24
 _POINT = 1e-9
 _USUAL_RESERVES_MIB = (100, 1124)
-_WORLD_MINIMUM_SINCE = Version("0.4.7")
+_WORLD_MINIMUM_SINCE = Version("0.4.6.post4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,30 +122,31 @@ def _until_045(reserve: _Reserve) -> float:
     return _table(reserve.groups.tp)
 
 
-def _046(reserve: _Reserve) -> float:
+def _045_post3_to_046_post1(reserve: _Reserve) -> float:
     if reserve.gpu <= _LARGEST_OF_TABLE_MIB:
         return _table(reserve.groups.tp)
     reserve.add("activations and graphs", 13312, "13 GiB on cards above 80 GiB")
     return (reserve.gpu - reserve.total) / reserve.gpu
 
 
-def _047(reserve: _Reserve) -> float:
+def _046_post2_to_047(reserve: _Reserve) -> float:
     gpu = reserve.gpu
     base = _table(reserve.groups.tp * reserve.groups.pp) if gpu <= _LARGEST_OF_TABLE_MIB else 0.88
-    speculative = speculation(reserve.args) is not None
-    if gpu > 180 * 1000:
+    since_047 = reserve.release >= Version("0.4.7")
+    speculative = since_047 and speculation(reserve.args) is not None
+    if since_047 and gpu > 180 * 1000:
         return 0.79
     if gpu > 96 * 1024:
         kept = 1024 * (20 if speculative else 18)
         by_reserve = (gpu - kept) / gpu
         by_table = base + 48 * 1024 * (1 - base) / gpu
         if by_reserve <= by_table:
-            reserve.add("activations and graphs", kept, "20 GiB with speculation, else 18 GiB")
+            reserve.add("activations and graphs", kept, "20 GiB with speculation (0.4.7), else 18 GiB")
         return min(by_table, by_reserve)
     return base * 0.95 if speculative else base
 
 
-def _048_to_052(reserve: _Reserve) -> float:
+def _047_post1_to_052(reserve: _Reserve) -> float:
     ranks = reserve.groups.tp * reserve.groups.pp
     gpu = reserve.gpu
     if gpu < 35 * 1024:
@@ -364,9 +365,10 @@ def _multimodal(reserve: _Reserve, value: float, told: bool | None) -> float | N
         has_vision = False
     if not has_vision or (release >= Version("0.5.15") and args.text("disaggregation_mode") == "decode"):
         return value
-    if release < Version("0.4.10"):
-        reserve.parts.append(Term("multimodal", "x 0.9 for the image processor", number=Interval.exact(0.9)))
-        return value * 0.90
+    if release < Version("0.4.9.post3"):
+        kept = 0.95 if release < Version("0.4.4.post4") else 0.90
+        reserve.parts.append(Term("multimodal", f"x {kept:g} for the image processor", number=Interval.exact(kept)))
+        return value * kept
     if config is None:
         return None
     if not config.has_vision_config:
@@ -385,10 +387,10 @@ def _multimodal(reserve: _Reserve, value: float, told: bool | None) -> float | N
 
 
 _RULES: tuple[tuple[Version | None, Callable[[_Reserve], float | None]], ...] = (
-    (Version("0.4.6"), _until_045),
-    (Version("0.4.7"), _046),
-    (Version("0.4.8"), _047),
-    (Version("0.5.3"), _048_to_052),
+    (Version("0.4.5.post3"), _until_045),
+    (Version("0.4.6.post2"), _045_post3_to_046_post1),
+    (Version("0.4.7.post1"), _046_post2_to_047),
+    (Version("0.5.3"), _047_post1_to_052),
     (None, _since_053),
 )
 """First release in which the rule no longer holds, and the rule."""

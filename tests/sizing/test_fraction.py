@@ -73,3 +73,40 @@ def test_inferred_from_pools_by_hand() -> None:
     least = smallest_fraction(Interval.printed("94.04"), Interval.printed("21.71"))
     assert least is not None
     assert least.value == pytest.approx(1 - 21.71 / 94.04)
+
+
+@pytest.mark.parametrize(
+    ("release", "gpu_mib", "args", "value"),
+    [
+        # The table alone, by tensor parallelism, whatever the card.
+        ("0.4.5.post2", 98304, {"tp_size": 8}, 0.81),
+        # 13 GiB above 80 GiB, two releases before 0.4.6.
+        ("0.4.5.post3", 98304, {"tp_size": 8}, (98304 - 13312) / 98304),
+        ("0.4.6.post1", 98304, {"tp_size": 8}, (98304 - 13312) / 98304),
+        # From 0.4.6.post2 pipeline stages count, 0.88 stands between 80 and 96 GiB, 18 GiB are kept above.
+        ("0.4.6.post2", 98304, {"tp_size": 8}, 0.88),
+        ("0.4.6.post2", 81920, {"tp_size": 4, "pp_size": 2}, 0.81),
+        ("0.4.6.post5", 143771, {"tp_size": 8, "speculative_algorithm": "EAGLE"}, (143771 - 18432) / 143771),
+        ("0.4.6.post5", 81559, {"tp_size": 1, "speculative_algorithm": "EAGLE"}, 0.88),
+        ("0.4.7", 81559, {"tp_size": 1, "speculative_algorithm": "EAGLE"}, 0.88 * 0.95),
+        # 9.5 GiB + 1/2 GiB a rank, one release before 0.4.8.
+        ("0.4.7.post1", 81559, {"tp_size": 2}, round((81559 - 10752) / 81559, 3)),
+    ],
+)
+def test_releases_between_the_rules(release: str, gpu_mib: int, args: dict[str, object], value: float) -> None:
+    answer = automatic_fraction(Version(release), args, None, gpu_mib / 1024)
+    assert answer is not None
+    assert answer.value == value
+
+
+@pytest.mark.parametrize(("release", "factor"), [("0.4.4.post3", 0.95), ("0.4.4.post4", 0.90), ("0.4.9.post2", 0.90)])
+def test_images_took_a_fixed_share_before_the_vision_tower_was_looked_at(release: str, factor: float) -> None:
+    plain = automatic_fraction(Version(release), {"tp_size": 1}, None, 80, multimodal=False)
+    with_images = automatic_fraction(Version(release), {"tp_size": 1}, None, 80, multimodal=True)
+    assert plain is not None
+    assert with_images is not None
+    assert with_images.value == plain.value * factor
+
+
+def test_from_0_4_9_post3_the_share_hangs_on_the_vision_tower() -> None:
+    assert automatic_fraction(Version("0.4.9.post3"), {"tp_size": 1}, None, 80, multimodal=True) is None
