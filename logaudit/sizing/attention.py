@@ -14,7 +14,7 @@ from logaudit.sizing.printed import find
 Attention = Literal["mha", "mla", "dsa", "swa", "hybrid", "dsv4", "unknown"]
 
 _LINEAR_SINCE = Version("0.5.2")
-_FIRST_RULES = Version("0.4.0")
+_SPARSE_SINCE = Version("0.5.3")
 
 
 def names(inputs: SizingInputs) -> tuple[str, ...]:
@@ -33,6 +33,22 @@ def llama4_ratio(inputs: SizingInputs, args: Arguments) -> bool:
         args.whole("context_length") or inputs.context_length or (inputs.config.context_length if inputs.config else 0)
     )
     return "Llama4ForConditionalGeneration" in names(inputs) and (chunk is None or context > chunk)
+
+
+def is_sparse(found: tuple[str, ...], args: Arguments) -> bool:
+    """Whether a log without a config shows sparse attention: by the architecture's name, else by its backend.
+
+    The load line names DeepSeek-V3.2's class like V3's; only the resolved attention backend tells them apart.
+    """
+    if not any(name in archs.DSA for name in found):
+        return False
+    return any("V32" in name or "Dsa" in name for name in found) or args.text("attention_backend") in {"nsa", "dsa"}
+
+
+def may_be_sparse(found: tuple[str, ...], args: Arguments) -> bool:
+    """Whether neither the name nor the arguments decide if the attention is sparse."""
+    possible = args.release >= _SPARSE_SINCE and any(name in archs.DSA for name in found)
+    return possible and args.text("attention_backend") is None
 
 
 def classify(inputs: SizingInputs, args: Arguments) -> tuple[Attention, tuple[str, ...]]:
@@ -73,7 +89,7 @@ def classify(inputs: SizingInputs, args: Arguments) -> tuple[Attention, tuple[st
     if config is not None:
         return ("dsa" if config.is_dsa else "mla" if config.mla else "mha"), said
     target = find(inputs.pools, ("kv", "full", "Full"))
-    if any(name in archs.DSA for name in found) and any("V32" in name or "Dsa" in name for name in found):
+    if is_sparse(found, args):
         return "dsa", said
     if archs.is_mla(found, has_latent=any(p.mla for p in target)) or any(p.mla for p in target):
         return "mla", said

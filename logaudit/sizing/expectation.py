@@ -23,7 +23,7 @@ from logaudit.sizing.unprinted import unprinted
 
 _FIRST = Version("0.4.0")
 _LAST = Version("0.5.23")
-_HEADROOM = (Version("0.4.4"), Version("0.5.7"))
+_HEADROOM = (Version("0.4.3.post3"), Version("0.5.7"))
 _EAGLE_ONLY_HEADROOM_SINCE = Version("0.5.3")
 _FLOOR_BEFORE_CAP_SINCE = Version("0.5.11")
 _PAGES_SINCE = Version("0.4.4")
@@ -400,6 +400,9 @@ def _printed_cells(work: _Work) -> list[Interval] | None:
         work.missing.append("the model config or a printed KV pool")
         return None
     factor = printed.formula_factor(inputs, work.dtype, sparse=work.kind == "dsa")
+    if factor is not None and work.kind == "mla" and kinds.may_be_sparse(kinds.names(inputs), work.args):
+        same = printed.formula_factor(inputs, work.dtype, sparse=True)
+        factor = factor if same == factor else None
     if factor is None:
         work.missing.append("the model config (the printed pool does not show what the formula counts)")
         return None

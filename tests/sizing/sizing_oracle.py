@@ -151,7 +151,7 @@ class Case:
             pools=self.pools(),
             config=self.config if with_config else None,
             draft_config=self.draft_config if with_config else None,
-            architecture=self.config.architecture,
+            architecture=self._text(r"Load weight end\..*?type=(\w+)"),
             context_length=int(context.group(1)) if context else None,
             page_size=first["page_size"],
             kv_dtype=kv_dtype,
@@ -161,6 +161,10 @@ class Case:
             dsv4_bytes_per_token=self._printed(r"bytes_per_full_token=([\d.]+)"),
             dsv4_fixed_gib=self._fixed(),
         )
+
+    def _text(self, pattern: str) -> str | None:
+        found = re.search(pattern, self.log)
+        return found.group(1) if found else None
 
     def _printed(self, pattern: str) -> Interval | None:
         found = re.search(pattern, self.log)
