@@ -153,7 +153,7 @@ class Peeler:
                 if len(inner) >= len(text) and inner == text:
                     continue
                 rest = self._search(inner, depth + 1, looks)
-                if rest is not None and (rest or recogniser.each or prefix.is_bare(clean(inner)) or len(hit.texts) > 1):
+                if rest is not None and (rest or prefix.is_bare(clean(inner)) or len(hit.texts) > 1):
                     return (Layer(recogniser, hit.shape, gap(text, inner)), *rest)
         if depth < 4 and one_line.may_hold(text):
             parts = one_line.split(text, self._starts(depth, looks))

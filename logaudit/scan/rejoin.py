@@ -45,6 +45,9 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
         (r"Not enought? memory", r"\d$|fraction-static\.$"),
     )
 )
+_OPEN_PREFIX = regex.compile(r"\[\d{4}-[^\]]{0,60}$")
+_DATE = regex.compile(r"\d{4}-\d\d-\d\d$")
+_PREFIX_END = regex.compile(r"\s*[\w :.,\-]{0,60}\]")
 _STARTS = regex.compile(
     r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b|.{0,60}\d+%\||\[rank\d|\[\w+\] "
     r"|/[\w./\-]+:\d+:(?: |$)|/[\w./\-]{30}|(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
@@ -189,6 +192,8 @@ def starts_other(text: str) -> bool:
 
 def belongs(message: str, length: int, further: str, width: Width | None) -> bool:
     """Whether `further` continues `message`, whose last physical line was `length` long."""
+    if _OPEN_PREFIX.match(message):
+        return _PREFIX_END.match(further) is not None
     if width is not None:
         body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip()
         if width.kind == "sign":
@@ -248,6 +253,8 @@ def _glue_by_sense(message: str, body: str) -> str:
     if "=" in last and last[-1] not in ";)]}'\".":
         number = _NUMBER.search(last)
         return spaced if number and _UNIT.match(body) else close
+    if _OPEN_PREFIX.match(message) and _DATE.search(message):
+        return spaced
     if message[-1].isdigit() and body[0].isdigit():
         return close
     return spaced

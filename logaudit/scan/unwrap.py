@@ -199,7 +199,7 @@ class Unwrapper:
                 continue
             if chain is None:
                 chain = self._nearest(text, before, following[index])
-            else:
+            elif not _begins(chain, before) or (not chain and prefix.has_prefix(text)):
                 before = chain
             found = [part for part in peeler.leaves(leaf, chain) if part.text.strip()]
             if piece.joined:
@@ -296,7 +296,7 @@ class Unwrapper:
         if text.endswith("\\") and not leaf.bare and _COMMAND.search(text):
             return f"{text[:-1].rstrip()} {leaf.text.strip()}"
         width = self._widths.get(depth)
-        if not group[0].bare and width is None:
+        if not group[0].bare and width is None and not text.startswith("[2"):
             return None
         message = prefix.parse(text).text if len(group) < 3 else text
         if "server_args=" in message[:200]:
@@ -389,6 +389,11 @@ def _widest(rows: list[rejoin.Row], before: rejoin.Width | None) -> rejoin.Width
             best = (len(stretch), found)
         stretch = []
     return best[1] if best else None
+
+
+def _begins(chain: Chain, longer: Chain) -> bool:
+    """Whether a chain is the beginning of a longer one: what a line shows whose message was cut off from its prefix."""
+    return len(chain) < len(longer) and all(a.recogniser is b.recogniser for a, b in zip(chain, longer, strict=False))
 
 
 def _following(chains: list[Chain | None]) -> list[Chain]:
