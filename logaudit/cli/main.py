@@ -53,9 +53,9 @@ def run(arguments: Sequence[str]) -> int:
         if verbose:
             import traceback
 
-            _print_error("".join(traceback.format_exception(fault)))
+            _print_error(_without_secrets("".join(traceback.format_exception(fault))))
         _complain(
-            f"internal error, {type(fault).__name__}: {fault} (a fault in logaudit {__version__}: run it again with "
+            f"internal error, {type(fault).__name__}: {_without_secrets(str(fault))} (a fault in logaudit {__version__}: run it again with "
             "--verbose and report what it prints, with the log if you may share it)"
         )
         return INTERNAL_ERROR
@@ -188,6 +188,13 @@ Exit codes: 0 done, also when the log tells of a crash; 1 with --check: not as
 it should be; 2 bad usage or input; 3 the ticket could not be reached; 4 watch
 timed out; {INTERNAL_ERROR} a fault in logaudit itself.
 """
+
+
+def _without_secrets(text: str) -> str:
+    """What a fault of ours quotes may come from a log."""
+    from logaudit.report.redact import Redactor
+
+    return Redactor().text(text)
 
 
 def _complain(message: str) -> None:

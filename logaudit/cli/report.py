@@ -51,6 +51,7 @@ def report(
             metavar="PATH", help="The model's config.json, or the folder that holds it: exact bytes per token."
         ),
     ] = None,
+    draft_model_config: Annotated[str | None, typer.Option(metavar="PATH", help="The same of the draft model.")] = None,
     gpu_memory: Annotated[
         float | None, typer.Option(metavar="GIB", min=0.0, help="Memory of one card, where a rule needs it.")
     ] = None,
@@ -75,7 +76,7 @@ def report(
     chosen = choose_format(report_format, output)
     if output is not None:
         check_target(output, force=force)
-    document = read(logs, model_config, gpu_memory)
+    document = read(logs, model_config, draft_model_config, gpu_memory)
     if launch is not None:
         document = only_launch(document, launch)
     if output is None:
@@ -101,7 +102,9 @@ def choose_format(given: str | None, output: Path | None) -> str:
     return _ENDINGS[ending]
 
 
-def read(logs: list[str], model_config: str | None, gpu_memory: float | None) -> Document:
+def read(
+    logs: list[str], model_config: str | None, draft_model_config: str | None, gpu_memory: float | None
+) -> Document:
     """The document of the logs, or the one that a report of ours carries."""
     from logaudit.report.stored import stored_report
 
@@ -111,7 +114,9 @@ def read(logs: list[str], model_config: str | None, gpu_memory: float | None) ->
             return stored
     import logaudit
 
-    return logaudit.audit(logs, model_config=model_config, gpu_memory_gib=gpu_memory)
+    return logaudit.audit(
+        logs, model_config=model_config, draft_model_config=draft_model_config, gpu_memory_gib=gpu_memory
+    )
 
 
 def only_launch(document: Document, index: int) -> Document:

@@ -71,7 +71,7 @@ def test_our_own_errors_are_one_line_and_their_code(monkeypatch, capsys, error, 
 
 def test_a_fault_of_ours_is_one_line_and_asks_for_a_report(monkeypatch, capsys) -> None:
     def fails(*_: object, **__: object) -> None:
-        raise KeyError("oops")
+        raise KeyError("oops Authorization: Bearer hf_abcdefghijklmnopqrstuvwxyzABCDEFGH")
 
     monkeypatch.setattr(logaudit, "audit", fails, raising=False)
     assert run(["some.log"]) == 70
@@ -79,7 +79,9 @@ def test_a_fault_of_ours_is_one_line_and_asks_for_a_report(monkeypatch, capsys) 
     assert shown.count("\n") == 1
     assert "--verbose" in shown
     assert run(["some.log", "--verbose"]) == 70
-    assert "Traceback" in capsys.readouterr().err
+    verbose = capsys.readouterr().err
+    assert "Traceback" in verbose
+    assert "hf_abcdef" not in shown + verbose
 
 
 def test_an_interrupt_is_quiet(monkeypatch, capsys) -> None:

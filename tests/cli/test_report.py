@@ -45,7 +45,9 @@ def answer(monkeypatch: pytest.MonkeyPatch, *launches) -> None:
 
 def test_a_log_alone_is_reported_on(audited, log, capsys) -> None:
     assert run([str(log)]) == 0
-    assert audited == [{"sources": [str(log)], "model_config": None, "gpu_memory_gib": None}]
+    assert audited == [
+        {"sources": [str(log)], "model_config": None, "draft_model_config": None, "gpu_memory_gib": None}
+    ]
     assert "Ready." in capsys.readouterr().out
 
 
@@ -55,8 +57,14 @@ def test_options_may_come_before_the_log_without_the_word_report(audited, log, c
 
 
 def test_what_helps_the_audit_is_handed_on(audited, log) -> None:
-    assert run(["report", str(log), "-", "--model-config", "config.json", "--gpu-memory", "96"]) == 0
-    assert audited[0] == {"sources": [str(log), "-"], "model_config": "config.json", "gpu_memory_gib": 96.0}
+    configs = ["--model-config", "config.json", "--draft-model-config", "draft"]
+    assert run(["report", str(log), "-", *configs, "--gpu-memory", "96"]) == 0
+    assert audited[0] == {
+        "sources": [str(log), "-"],
+        "model_config": "config.json",
+        "draft_model_config": "draft",
+        "gpu_memory_gib": 96.0,
+    }
 
 
 @pytest.mark.parametrize(
