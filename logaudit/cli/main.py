@@ -54,10 +54,9 @@ def run(arguments: Sequence[str]) -> int:
             import traceback
 
             _print_error(_without_secrets("".join(traceback.format_exception(fault))))
-        _complain(
-            f"internal error, {type(fault).__name__}: {_without_secrets(str(fault))} (a fault in logaudit {__version__}: run it again with "
-            "--verbose and report what it prints, with the log if you may share it)"
-        )
+        what = f"internal error, {type(fault).__name__}: {_without_secrets(str(fault))}"
+        advice = "run it again with --verbose and report what it prints, with the log if you may share it"
+        _complain(f"{what} (a fault in logaudit {__version__}: {advice})")
         return INTERNAL_ERROR
 
 
