@@ -13,7 +13,7 @@ from logaudit.sizing.kv_dtype import KvDtype
 from logaudit.sizing.parallel import Layout
 
 _OWN_VALUE_SIZE_SINCE = Version("0.5.7")
-_INDEXER_COUNTED_SINCE = Version("0.5.4")
+_INDEXER_COUNTED_SINCE = Version("0.5.3.post1")
 _SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
 _SHARED_INDEXER_LEFT_OUT_SINCE = Version("0.5.18")
 _CONTEXT_PARALLEL_COUNTED_SINCE = Version("0.5.18")

@@ -189,7 +189,7 @@ def _defaults(reserve: _Reserve) -> tuple[int, int]:
     if 20 * 1024 <= reserve.gpu < 35 * 1024:
         if reserve.release >= Version("0.5.19"):
             chunk, small, large = 4096, 48, 160
-        elif reserve.release < Version("0.5.9"):
+        elif reserve.release < Version("0.5.4.post1"):
             small = 16
     return chunk, small if reserve.groups.tp < 4 else large
 
@@ -338,7 +338,7 @@ def _since_053(reserve: _Reserve) -> float | None:
         reserve.floor(10 * 1024, "at least 10 GiB on cards above 60 GiB")
     if release < Version("0.5.14"):
         _speculative(reserve, eagle_gib=4 if release >= Version("0.5.10") else 2, standalone_gib=6)
-    if Version("0.5.6") <= release < Version("0.5.8") and reserve.args.flag("enable_piecewise_cuda_graph"):
+    if Version("0.5.5.post1") <= release < Version("0.5.8") and reserve.args.flag("enable_piecewise_cuda_graph"):
         largest = reserve.args.whole("piecewise_cuda_graph_max_tokens") or _chunk(reserve)
         share = 4 if release < Version("0.5.7") else 8
         reserve.add("prefill graphs", largest // share, f"{largest} tokens / {share} MiB")

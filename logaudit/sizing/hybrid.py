@@ -14,7 +14,7 @@ from logaudit.sizing.arguments import Arguments, speculation
 from logaudit.sizing.model import Input, SizingInputs, Term
 from logaudit.sizing.parallel import Layout, stage_layers
 
-_FIXED_SLOTS_UNTIL = Version("0.5.4")
+_FIXED_SLOTS_UNTIL = Version("0.5.3.post2")
 _RATIO_OF_ALL_UNTIL = Version("0.5.7")
 _RADIX_OFF_DEFAULT_UNTIL = Version("0.5.9")
 _JOINT_SINCE = Version("0.5.13")
@@ -74,7 +74,7 @@ def state_bytes(
 def switches_radix_cache_off(inputs: SizingInputs, release: Version) -> bool:
     """Whether the model runner turns the radix cache off for this model after the arguments were printed.
 
-    ModelRunner.initialize: every hybrid model in 0.5.2 and 0.5.3, Mamba2 models (Nemotron-H, Falcon-H1) to 0.5.6.
+    ModelRunner.initialize: every hybrid model from 0.5.2 to 0.5.3.post1, Mamba2 models (Nemotron-H, Falcon-H1) to 0.5.6.
     """
     if release >= _RATIO_OF_ALL_UNTIL:
         return False
@@ -129,14 +129,14 @@ def _plan(args: Arguments, layout: Layout, release: Version, per: int | Interval
                 lambda _: fixed,
                 lambda n, p: n * p * (1 + drafts),
                 f"{fixed} slots (radix cache off)",
-                "handle_max_mamba_cache, 0.5.4 to 0.5.6",
+                "handle_max_mamba_cache, 0.5.3.post2 to 0.5.6",
                 False,
             )
         return _Plan(
             lambda gib: int(gib * share * GIB // each // (1 + drafts)) // dp,
             lambda n, p: n * p * (1 + drafts),
             split + (f", each slot {1 + drafts} states" if drafts else ""),
-            "handle_max_mamba_cache, 0.5.4 to 0.5.6",
+            "handle_max_mamba_cache, 0.5.3.post2 to 0.5.6",
             True,
         )
     per_worker = (running or 0) // dp
