@@ -9,12 +9,13 @@ from itertools import pairwise
 
 from logaudit.extract.extractor import Record
 from logaudit.launches.keys import key_of
-from logaudit.launches.model import Launch, RankKey, Reading, Scheduler
+from logaudit.launches.model import ArgsOrigin, Launch, RankKey, Reading, Scheduler
 from logaudit.launches.nodes import join_nodes
 from logaudit.launches.outcome import DEATHS, outcome_of
 from logaudit.launches.ranks import gib, read_ranks, spread_unnamed, whole
 from logaudit.launches.segment import Segment, segments
 from logaudit.launches.untangle import untangled
+from logaudit.sglang.server_args import ParsedArgs
 
 __all__ = ["join_nodes", "read_launches"]
 
@@ -29,6 +30,7 @@ LAUNCHER_KINDS = frozenset(
         "mm_pool_reserve",
         "gpu_mem_fallback",
         "launch_command",
+        "server_args_short",
     }
 )
 """Kinds that the launcher prints before its dump."""
@@ -134,8 +136,21 @@ def _time(records: Sequence[Record], kind: str | None) -> datetime | None:
     return next((r.time for r in records if r.time is not None and (kind is None or r.kind == kind)), None)
 
 
+def _arguments(segment: Segment) -> tuple[tuple[Record, ParsedArgs] | None, ArgsOrigin]:
+    """What the server was started with, and where that stands: SGLang's dump, else what people told in the text."""
+    if segment.dumps:
+        whole_dump = segment.dumps[0][1].form != "short"
+        return segment.dumps[0], "dump" if whole_dump else "short"
+    told = segment.told
+    if told:
+        origin: ArgsOrigin = "command_line" if told[-1][0].kind == "launch_command" else "short"
+        return told[-1], origin
+    return None, "none"
+
+
 def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
-    parsed = segment.dumps[0][1] if segment.dumps else None
+    dump, origin = _arguments(segment)
+    parsed = None if dump is None else dump[1]
     args: Mapping[str, object] = {} if parsed is None else parsed.values
     records, spread = spread_unnamed(_by_time(segment.records), _processes(args))
     records = [replace(record, order=place) for place, record in enumerate(records)]
@@ -149,8 +164,8 @@ def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
         last_line=max(lines),
         records=tuple(record for record in records if record.kind not in TRAFFIC_KINDS),
         args=args,
-        args_line=segment.dumps[0][0].line if segment.dumps else None,
-        args_origin="none" if parsed is None else "short" if parsed.form == "short" else "dump",
+        args_line=None if dump is None else dump[0].line,
+        args_origin=origin,
         args_complete=parsed is not None and parsed.complete,
         outcome=outcome,
         failure=failure,
@@ -160,6 +175,6 @@ def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
         schedulers=_schedulers(records),
         wrappers=wrappers,
         traffic=tuple([record for record in records if record.kind in TRAFFIC_KINDS][-TRAFFIC_KEPT:]),
-        parsed=parsed,
+        parsed=parsed if origin in ("dump", "short") else None,
         notes=notes,
     )

@@ -13,6 +13,7 @@ from logaudit.sglang.server_args import ParsedArgs
 
 Worker = Literal["target", "draft"]
 Outcome = Literal["ready", "initialised", "crashed", "incomplete"]
+ArgsOrigin = Literal["dump", "short", "command_line", "none"]
 FailureKind = Literal["memory", "host_memory", "unbalanced", "not_memory", "unknown"]
 
 
@@ -143,7 +144,7 @@ class Launch:
     args: Mapping[str, object]
     """Server arguments by field name, parsed; {} when none were printed."""
     args_line: int | None
-    args_origin: Literal["dump", "short", "command_line", "none"]
+    args_origin: ArgsOrigin
     """Where `args` came from: SGLang's own dump, a shortened paste of it, a launch command in the text."""
     args_complete: bool
     """False when the dump was cut."""

@@ -10,13 +10,16 @@ from logaudit.interval import Interval
 from logaudit.launches.keys import key_of
 from logaudit.launches.model import RankKey
 from logaudit.launches.ranks import FREE_KINDS
-from logaudit.sglang.server_args import ParsedArgs, parse_server_args
+from logaudit.sglang.server_args import ParsedArgs, parse_command_line, parse_server_args
+from logaudit.sglang.versions import all_field_names
 
 LAUNCHER_PHASE = "launch"
 READY_KINDS = frozenset({"server_ready"})
 SCHEDULER_KINDS = frozenset({"scheduler_ready"})
 START_KINDS = frozenset({"dist_init_begin", "load_weight_begin"})
 DUMP_KIND = "server_args_dump"
+TOLD_KINDS = frozenset({"server_args_short", "launch_command"})
+"""Kinds by which people tell what a server was started with, where SGLang's own dump is not in the log."""
 
 NOTHING_PARSED = ParsedArgs(values={}, names_in_order=(), form="short", complete=False)
 """A dump line of which nothing could be read."""
@@ -31,6 +34,8 @@ class Segment:
 
     records: list[Record] = field(default_factory=list)
     dumps: list[tuple[Record, ParsedArgs]] = field(default_factory=list)
+    told: list[tuple[Record, ParsedArgs]] = field(default_factory=list)
+    """Shortened arguments and launch commands in the text."""
     ready: bool = False
     dead: bool = False
     """A fatal line was read: a later load begins a new start."""
@@ -54,6 +59,8 @@ class Segment:
             self.scheduled.add(key)
         elif record.kind == "load_weight_begin":
             self.loads[key] = self.loads.get(key, 0) + 1
+        elif record.kind in TOLD_KINDS and (told := told_args(record)) is not None:
+            self.told.append((record, told))
         free = record.fields.get("avail_gib")
         if record.kind in FREE_KINDS and isinstance(free, Interval):
             self.first_free.setdefault(key, free.value)
@@ -71,6 +78,13 @@ class Segment:
             return False
         before, last = self.first_free[key], self.last_free[key]
         return free.value - last > max(JUMP_GIB, 0.25 * (before - last))
+
+
+def told_args(record: Record) -> ParsedArgs | None:
+    """The arguments of a shortened paste or of a launch command; None when nothing can be read from it."""
+    if record.kind == "launch_command":
+        return parse_command_line(record.text, sorted(all_field_names()))
+    return parse_server_args(record.text)
 
 
 def same_server(first: ParsedArgs, second: ParsedArgs) -> bool:

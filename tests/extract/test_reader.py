@@ -118,7 +118,6 @@ def test_an_unknown_wording_of_memory_is_listed(text: str, similar: str | None) 
         "model.safetensors:  50%|#####     | 2.50G/5.00G [00:10<00:10, 250MB/s] free memory",
         '  File "/sglang/srt/mem_cache/memory_pool.py", line 512, in alloc  # 12 GB cache',
         "/usr/lib/python3/warnings.py:12: UserWarning: 3 GB of memory is pinned",
-        "python -m sglang.launch_server --mem-fraction-static 0.8 --max-total-tokens 10 # 80 GB memory",
         "The server listens on 0.0.0.0:30000",
         "",
     ],

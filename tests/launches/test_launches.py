@@ -199,3 +199,23 @@ def test_lines_out_of_time_order_are_put_in_order() -> None:
     assert len({worker.before_load.gib if worker.before_load else None for worker in workers}) == 1
     assert len({worker.pool_end.gib if worker.pool_end else None for worker in workers}) == 1
     assert shuffled.outcome == "initialised"
+
+
+def test_a_launch_command_stands_in_for_an_absent_dump() -> None:
+    command = "$ python -m sglang.launch_server --model-path m --tp 2 --mem-fraction-static=0.8"
+    (launch,) = launches_of([command, *start(" TP0")])
+    assert launch.args_origin == "command_line"
+    assert (launch.args["tp_size"], launch.args["mem_fraction_static"]) == (2, 0.8)
+    assert launch.args_line == 1
+
+
+def test_a_shortened_paste_stands_in_for_an_absent_dump() -> None:
+    (launch,) = launches_of(["model_path='m', tp_size=1, mem_fraction_static=0.85, ...", *start()])
+    assert launch.args_origin == "short"
+    assert launch.args["mem_fraction_static"] == 0.85
+
+
+def test_the_dump_wins_over_a_launch_command() -> None:
+    command = "sglang serve --model-path m --mem-fraction-static 0.5"
+    (launch,) = launches_of([command, dump(model_path="m", mem_fraction_static=0.9), *start()])
+    assert (launch.args_origin, launch.args["mem_fraction_static"]) == ("dump", 0.9)

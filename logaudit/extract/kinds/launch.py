@@ -35,6 +35,44 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="server_args_short",
+        phase="launch",
+        anchors=("model_path=",),
+        pattern=r"(?:ServerArgs\()?(?P<form>model_path=)['\"]",
+        fields=(Field("form", "text"),),
+        releases="",
+        printed_by="people who paste a shortened dump",
+        samples=(
+            Sample(
+                "model_path='meta-llama/Llama-3.1-8B', tp_size=8, mem_fraction_static=0.88, ...",
+                "",
+                {"form": "model_path="},
+            ),
+            Sample("ServerArgs(model_path='meta-llama/Llama-3.1-8B', ..., tp_size=8)", "", {"form": "model_path="}),
+        ),
+    ),
+    Extractor(
+        kind="launch_command",
+        phase="launch",
+        anchors=("sglang.launch_server", "sglang serve", "launch_server.py"),
+        pattern=(
+            r"(?!.*<model>)(?:[^'\"]*[\s/]|)(?:-m sglang\.launch_server|sglang serve|sglang/\S*launch_server\.py)"
+            r"\s+(?P<flags>.*?--[a-z].*|[\w./-]+/[\w./-]+)\s*$"
+        ),
+        fields=(Field("flags", "text"),),
+        releases="",
+        printed_by="the shell or the person that started the server",
+        fallback=True,
+        samples=(
+            Sample(
+                "$ python -m sglang.launch_server --model-path m --tp 8 --mem-fraction-static 0.8",
+                "",
+                {"flags": "--model-path m --tp 8 --mem-fraction-static 0.8"},
+            ),
+            Sample("+ exec sglang serve --model-path=m --tp=8", "", {"flags": "--model-path=m --tp=8"}),
+        ),
+    ),
+    Extractor(
         kind="server_args_mode_dump",
         phase="launch",
         anchors=("server_args: enable_flashinfer=",),
