@@ -9,11 +9,11 @@ from pathlib import Path
 from logaudit import __version__
 from logaudit.extract import Unrecognised, all_extractors, anchors, extract_all
 from logaudit.extract.extractor import Record
-from logaudit.frame import rank_frame
+from logaudit.frame import rank_rows
 from logaudit.launches import join_nodes, read_launches
 from logaudit.launches.model import Launch
 from logaudit.reconcile.case import Case
-from logaudit.reconcile.inputs import Given, plain_rows
+from logaudit.reconcile.inputs import Given
 from logaudit.reconcile.reconcile import reconcile
 from logaudit.report import document as doc
 from logaudit.report.build import launch_document
@@ -89,16 +89,16 @@ def found_config(launch: Launch) -> ModelConfig | None:
 
 def cases_of(launches: Sequence[Launch], given: Given) -> tuple[Case, ...]:
     """Each launch held against the formula."""
-    frame = rank_frame(launches)
     cases: list[Case] = []
+    good: dict[int, Case] = {}
     for launch in launches:
-        rows = plain_rows(frame[frame["launch"] == launch.index])
         own = given
         if given.config is None and (config := found_config(launch)) is not None:
             own = replace(given, config=config, config_origin="found")
-        case = reconcile(launch, rows, bracket(launch.parsed, launch.records), own)
-        good = [c for c in cases if c.launch.outcome in ("ready", "initialised") and c.launch.source == launch.source]
-        cases.append(replace(case, previous=good[-1] if good else None))
+        case = reconcile(launch, rank_rows([launch]), bracket(launch.parsed, launch.records), own)
+        cases.append(replace(case, previous=good.get(launch.source)))
+        if launch.outcome in ("ready", "initialised"):
+            good[launch.source] = cases[-1]
     return tuple(cases)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from logaudit.extract.extractor import Record
@@ -170,31 +170,37 @@ def _column(values: list[Any], dtype: str) -> Any:
     return array(values, dtype=dtype)
 
 
+def rank_rows(launches: Sequence[Launch]) -> list[dict[str, Any]]:
+    """The rows of the rank frame as plain values, without pandas: every column in each, None where nothing is known."""
+    columns = rank_columns()
+    return [dict.fromkeys(columns) | row for launch in launches for row in _launch_rows(launch)]
+
+
+def _launch_rows(launch: Launch) -> Iterator[dict[str, Any]]:
+    for rank in launch.ranks:
+        scheduler = scheduler_of(launch, rank.key)
+        for worker in rank.workers:
+            row: dict[str, Any] = {"source": launch.source, "launch": launch.index, "outcome": launch.outcome}
+            row |= _key_row(rank.key) | _worker_row(worker)
+            if worker.worker == "target":
+                sized = sizing_reading(rank)
+                _spread(row, "sizing_gib", _gib_of(sized))
+                row["sizing_line"] = None if sized is None else sized.line
+                _spread(row, "final_gib", _gib_of(rank.final))
+                row["final_line"] = None if rank.final is None else rank.final.line
+                if scheduler is not None:
+                    row["max_total_num_tokens"] = scheduler.max_total_num_tokens
+                    row["max_running_requests"] = scheduler.max_running_requests
+                    row["context_length"] = scheduler.context_length
+            yield row
+
+
 def rank_frame(launches: Sequence[Launch]) -> pd.DataFrame:
     """One row per launch, worker and rank; columns and dtypes of `rank_columns`, GiB with rounding bounds."""
     import pandas as pd
 
-    rows = []
-    for launch in launches:
-        for rank in launch.ranks:
-            scheduler = scheduler_of(launch, rank.key)
-            for worker in rank.workers:
-                row: dict[str, Any] = {"source": launch.source, "launch": launch.index, "outcome": launch.outcome}
-                row |= _key_row(rank.key) | _worker_row(worker)
-                if worker.worker == "target":
-                    sized = sizing_reading(rank)
-                    _spread(row, "sizing_gib", _gib_of(sized))
-                    row["sizing_line"] = None if sized is None else sized.line
-                    _spread(row, "final_gib", _gib_of(rank.final))
-                    row["final_line"] = None if rank.final is None else rank.final.line
-                    if scheduler is not None:
-                        row["max_total_num_tokens"] = scheduler.max_total_num_tokens
-                        row["max_running_requests"] = scheduler.max_running_requests
-                        row["context_length"] = scheduler.context_length
-                rows.append(row)
-    columns = rank_columns()
-    data = {name: _column([row.get(name) for row in rows], dtype) for name, dtype in columns.items()}
-    return pd.DataFrame(data)
+    rows = rank_rows(launches)
+    return pd.DataFrame({name: _column([row[name] for row in rows], dtype) for name, dtype in rank_columns().items()})
 
 
 RECORD_COLUMNS = {

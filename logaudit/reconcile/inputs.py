@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packaging.version import Version
 
@@ -14,24 +14,13 @@ from logaudit.reconcile.fraction import Fraction
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sizing.model import PrintedPool, SizingInputs, StageReadings
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def interval(row: Any, name: str) -> Interval | None:
     """A GiB column of a rank-frame row with its bounds; None where it is missing."""
     value = row[name]
-    if value is None or value != value:  # pandas.NA never reaches here: rows are plain dicts with None
+    if value is None or value != value:
         return None
     return Interval(float(value), float(row[f"{name}_low"]), float(row[f"{name}_high"]))
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a frame as dicts with None for missing values."""
-    return [
-        {str(key): (None if value is None or value != value else value) for key, value in row.items()}
-        for row in frame.astype(object).where(frame.notna(), None).to_dict("records")
-    ]
 
 
 def replica_of(launch: Launch) -> int | None:
@@ -93,6 +82,15 @@ def _dsv4(launch: Launch) -> tuple[Interval | None, Interval | None]:
     names = ("c128_state_gib", "c2_state_gib", "c4_state_gib", "swa_gib", "swa_ring_gib")
     found = [value for name in names if isinstance(value := record.fields.get(name), Interval) and value.value > 0]
     return each if isinstance(each, Interval) else None, sum(found[1:], found[0]) if found else None
+
+
+def _pools_taken(rows: list[dict[str, Any]]) -> Interval | None:
+    """What the target's pools took on the first rank that printed its free memory before and after them."""
+    for row in rows:
+        before, after = interval(row, "sizing_gib"), interval(row, "pool_end_gib")
+        if row["worker"] == "target" and before is not None and after is not None:
+            return before - after
+    return None
 
 
 def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
@@ -216,6 +214,7 @@ def sizing_inputs(
         printed_mamba_slots=None if mamba is None else mamba.tokens,
         device=device_of(launch),
         draft_kv_dtype=next((w.kv_dtype for w in drafts if w.kv_dtype), None),
+        pools_taken_gib=_pools_taken(rows),
         dsv4_bytes_per_token=dsv4_bytes,
         dsv4_fixed_gib=dsv4_fixed,
         post_capture=any(record.kind == "post_capture_kv" for record in launch.records),
