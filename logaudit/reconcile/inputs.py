@@ -84,7 +84,7 @@ def _dsv4(launch: Launch) -> tuple[Interval | None, Interval | None]:
     return each if isinstance(each, Interval) else None, sum(found[1:], found[0]) if found else None
 
 
-def _pools_taken(rows: list[dict[str, Any]]) -> Interval | None:
+def _pools_taken(rows: Sequence[Mapping[str, Any]]) -> Interval | None:
     """What the target's pools took on the first rank that printed its free memory before and after them."""
     for row in rows:
         before, after = interval(row, "sizing_gib"), interval(row, "pool_end_gib")

@@ -114,6 +114,8 @@ class SizingInputs:
     """`bytes_per_full_token` of the DSV4 memory line, when printed."""
     dsv4_fixed_gib: Interval | None = None
     """The sum of that line's `…_fixed` figures."""
+    pools_taken_gib: Interval | None = None
+    """Free memory when the pools were sized less that after their allocation, on one rank: what they really took."""
     post_capture: bool = False
     """Whether the log announces that the KV pool is sized again after graph capture."""
     args_line: int | None = None

@@ -11,7 +11,7 @@ from logaudit.interval import GIB, Interval
 from logaudit.sizing.kv_dtype import KvDtype
 from logaudit.sizing.model import PrintedPool, SizingInputs
 
-_INDEXER_PRINTED_SINCE = Version("0.5.4")
+_INDEXER_PRINTED_SINCE = Version("0.5.3.post1")
 _SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
 _FP4_SCALES = 1.125
 _DSA_LATENT, _DSA_STORED, _DSA_INDEXER = 576, 656, 132
@@ -56,7 +56,9 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     if dtype is not None and (dtype.scheme == "mxfp8" or dtype.scales_by_backend):
         return None
     if dtype is not None and dtype.scheme == "fp4":
-        return _FP4_SCALES, "FP4 pools print no scales; the formula counts 1/16 of the values for them"
+        if _prints_scales(inputs):
+            return 1.0, ""
+        return _FP4_SCALES, "the FP4 pool prints no scales, of which the formula counts one byte for 16 values"
     if not sparse:
         return 1.0, ""
     if dtype is None:
@@ -67,6 +69,14 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
         counted, stored = _DSA_LATENT + _DSA_INDEXER, _DSA_STORED + _DSA_INDEXER
         return counted / stored, f"the pool stores {stored} bytes per layer, the formula counts {counted}"
     return 1.0, ""
+
+
+def _prints_scales(inputs: SizingInputs) -> bool:
+    """Whether a build prints its FP4 pool with the scales: the pool cannot have taken an eighth more than it prints."""
+    printed = [pool.gib for pool in inputs.pools if not pool.draft and pool.gib is not None]
+    if inputs.pools_taken_gib is None or not printed:
+        return False
+    return inputs.pools_taken_gib.high < sum(printed[1:], printed[0]).low * _FP4_SCALES
 
 
 def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int, *, bundled: bool) -> Interval | None:
