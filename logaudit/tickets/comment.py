@@ -128,11 +128,16 @@ def _end(
             where=clip(one_line(where), 300),
             redacted=", ".join(f"{number} × {one_line(kind)}" for kind, number in document.redacted.items()),
             version=document.logaudit_version,
-            source=clip(", ".join(one_line(source.name) for source in document.sources) or "nothing", 300),
+            source=clip(", ".join(_short(source.name) for source in document.sources) or "nothing", 300),
             marker=Markup(marker),  # noqa: S704 - letters, digits and dashes
             left_out=clip(", ".join(left_out), 600),
         )
     )
+
+
+def _short(name: str) -> str:
+    """The last part of a source's name: folders tell a stranger more than they need."""
+    return one_line(name.rstrip("/").rpartition("/")[2] or name)
 
 
 def _tidy(text: str) -> str:

@@ -79,13 +79,14 @@ class GitHubTicket:
         client = library.Github(
             auth=library.Auth.Token(token),
             base_url=api,
-            timeout=int(http.TIMEOUT_S),
+            timeout=max(1, int(http.TIMEOUT_S)),
             retry=None,
             per_page=100,
             seconds_between_requests=0,
             seconds_between_writes=0,
+            lazy=True,
         )
-        self._repo = client.get_repo(repo, lazy=True)
+        self._repo = client.get_repo(repo)
         self._number = number
         self._issue: Any = None
 
