@@ -22,6 +22,15 @@ NoRemoteFilter = Annotated[
     typer.Option("--no-remote-filter", help="Have all of a far-away log sent, not only the lines that may matter."),
 ]
 
+ProbeIt = Annotated[
+    bool,
+    typer.Option("--probe", help="Ask the machine that has the log for its GPUs and its model's config (read-only)."),
+]
+NvidiaSmi = Annotated[
+    str | None,
+    typer.Option("--nvidia-smi", metavar="FILE", help="The GPUs from saved output of nvidia-smi."),
+]
+
 
 def make_reach(via: str | None, ssh_option: list[str] | None, no_remote_filter: bool) -> Reach:
     """The options as the sources take them."""

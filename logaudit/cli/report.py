@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from logaudit.cli.reach import NoRemoteFilter, NvidiaSmi, ProbeIt, SshOption, Via, make_reach
 from logaudit.errors import LogauditError
+from logaudit.sources.remote.reach import NEAR, Reach
 
 if TYPE_CHECKING:
     from logaudit.report.document import Document
@@ -67,6 +69,11 @@ def report(
             metavar="N", help="Only start N, counted from 0 as in the report; -1 is the last.", show_default=False
         ),
     ] = None,
+    via: Via = None,
+    ssh_option: SshOption = None,
+    no_remote_filter: NoRemoteFilter = False,
+    probe: ProbeIt = False,
+    nvidia_smi: NvidiaSmi = None,
 ) -> int:
     """Explain where the GPU memory of a start went and why its KV cache holds as many tokens as it does."""
     from logaudit.cli.output import check_target, write_file, write_standard_output
@@ -76,7 +83,13 @@ def report(
     chosen = choose_format(report_format, output)
     if output is not None:
         check_target(output, force=force)
-    document = read(logs, model_config, draft_model_config, gpu_memory)
+    reach = make_reach(via, ssh_option, no_remote_filter)
+    if probe or nvidia_smi is not None:
+        from logaudit.cli.probing import read_probed
+
+        document = read_probed(logs, reach, model_config, draft_model_config, gpu_memory, nvidia_smi)
+    else:
+        document = read(logs, model_config, draft_model_config, gpu_memory, reach)
     if launch is not None:
         document = only_launch(document, launch)
     if output is None:
@@ -103,19 +116,27 @@ def choose_format(given: str | None, output: Path | None) -> str:
 
 
 def read(
-    logs: list[str], model_config: str | None, draft_model_config: str | None, gpu_memory: float | None
+    logs: list[str],
+    model_config: str | None,
+    draft_model_config: str | None,
+    gpu_memory: float | None,
+    reach: Reach = NEAR,
 ) -> Document:
     """The document of the logs, or the one that a report of ours carries."""
     from logaudit.report.stored import stored_report
 
-    if len(logs) == 1 and logs[0] != "-":
+    if len(logs) == 1 and logs[0] != "-" and reach.via is None:
         stored = stored_report(logs[0])
         if stored is not None:
             return stored
     import logaudit
+    from logaudit.sources.remote.open import open_reached
 
     return logaudit.audit(
-        logs, model_config=model_config, draft_model_config=draft_model_config, gpu_memory_gib=gpu_memory
+        open_reached(logs, reach),
+        model_config=model_config,
+        draft_model_config=draft_model_config,
+        gpu_memory_gib=gpu_memory,
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from logaudit.sources.remote.host import Host
+if TYPE_CHECKING:
+    from logaudit.sources.remote.host import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class Reach:
 
     def host(self) -> Host | None:
         """The host that `via` names; None: this machine. Raises SourceError."""
+        from logaudit.sources.remote.host import Host
+
         return None if self.via is None else Host.parse(self.via, self.ssh_options)
 
 
