@@ -49,6 +49,10 @@ class _Work:
     assumptions: list[str] = field(default_factory=list)
     stages: tuple[range, ...] = ()
     from_log: bool = False
+    stored: Interval | None = None
+    """Bytes per token that the pool stores where the formula counts fewer."""
+    counted: Interval | None = None
+    """What the formula counts for them."""
     rows: dict[tuple[str, int], float] = field(default_factory=dict)
     """Bytes of one row of a pool by its name and stage, where the config gives them."""
 
@@ -246,6 +250,17 @@ def _plain(work: _Work, rest: Interval) -> _Counts | None:
         )
     )
     _limit_terms(work, shown, tokens)
+    if work.stored is not None and work.counted is not None:
+        over = (work.stored - work.counted) * tokens / float(GIB)
+        work.terms.append(
+            Term(
+                "pool over its budget",
+                f"{tokens.value:.0f} tokens of {work.stored.value:.0f} B, of which the formula counts "
+                f"{work.counted.value:.0f}: {over.value:.2f} GiB come out of the reserve",
+                gib=over,
+                source="get_cell_size_per_token, 0.5.4 to 0.5.16",
+            )
+        )
     if len(counts) > 1 and joined and len({c.value for c in counts}) > 1:
         work.terms.append(
             Term(
@@ -357,6 +372,8 @@ def _config_cells(work: _Work, config: ModelConfig) -> list[Interval] | None:
         priced = base
         if work.dtype.scheme == "plain" and (config.mla or config.head_dim == config.v_head_dim):
             work.rows["kv", number] = work.rows["full", number] = float(base.pool_bytes or base.bytes)
+        if number == 0 and base.pool_bytes is not None and base.pool_bytes > base.bytes:
+            work.stored, work.counted = Interval.exact(float(base.pool_bytes)), Interval.exact(float(base.bytes))
         if extra is not None:
             priced = drafts.with_draft(base, extra[0], config, ids, work.layout, release)
         result.append(Interval(priced.bytes, priced.bytes, priced.bytes + base.uncertain_bytes))
@@ -427,6 +444,8 @@ def _printed_cells(work: _Work) -> list[Interval] | None:
                 return None
             each = each + more * factor[0]
         result.append(each)
+        if number == min(stages) and factor[0] < 1:
+            work.stored, work.counted = row, row * factor[0]
         work.terms.append(
             Term(
                 "bytes per token" + (f" (stage {number})" if len(stages) > 1 else ""),
@@ -758,6 +777,7 @@ def _answer(
     return replace(
         base,
         bytes_per_token=counts.cell,
+        pool_bytes_per_token=work.stored,
         tokens=counts.tokens,
         full_tokens=counts.full,
         swa_tokens=counts.window,
@@ -783,7 +803,7 @@ def _check_pools(work: _Work) -> tuple[dict[str, Interval], tuple[str, ...]]:
     sizes: dict[str, Interval] = {}
     wrong = []
     config = work.inputs.config
-    sparse_before_indexer = work.kind == "dsa" and work.release < Version("0.5.4")
+    sparse_before_indexer = work.kind == "dsa" and work.release < Version("0.5.3.post1")
     stage_unknown = work.kind == "hybrid" and work.layout.pp > 1 and work.release < Version("0.5.8")
     if config is None or sparse_before_indexer or stage_unknown or work.args.flag("enable_unified_memory"):
         return sizes, ()

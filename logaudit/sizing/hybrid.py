@@ -74,7 +74,7 @@ def state_bytes(
 def switches_radix_cache_off(inputs: SizingInputs, release: Version) -> bool:
     """Whether the model runner turns the radix cache off for this model after the arguments were printed.
 
-    ModelRunner.initialize: every hybrid model from 0.5.2 to 0.5.3.post1, Mamba2 models (Nemotron-H, Falcon-H1) to 0.5.6.
+    ModelRunner.initialize: every hybrid model from 0.5.2 to 0.5.3.post1, Mamba2 models (Nemotron-H, …) to 0.5.6.
     """
     if release >= _RATIO_OF_ALL_UNTIL:
         return False

@@ -248,3 +248,15 @@ def test_what_if_from_one_case_to_another_lands_inside(shared_dir: Path) -> None
             wrong.append((one.name, other.name))
     assert len(pairs) > 100
     assert wrong == []
+
+
+def test_sparse_attention_overdraws_its_reserve(shared_dir: Path) -> None:
+    """FP8 pools of DeepSeek-V3.2 store (656 + 132) x 61 bytes a token; until 0.5.16 (576 + 132) x 61 are counted."""
+    before = _answer("0.5.9__dsv32-tp2-fp8")
+    assert before.bytes_per_token == Interval.exact(708 * 61)
+    assert before.pool_bytes_per_token == Interval.exact(788 * 61)
+    over = next(term.gib for term in before.terms if term.name == "pool over its budget")
+    tokens = _case("0.5.9__dsv32-tp2-fp8").rank()["max_total_num_tokens"]
+    assert over is not None
+    assert over.low <= tokens * 80 * 61 / GIB <= over.high
+    assert _answer("0.5.17__dsv32-tp2-fp8").pool_bytes_per_token is None
