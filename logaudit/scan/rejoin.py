@@ -102,24 +102,26 @@ def learn(rows: Sequence[Row], before: Width | None = None) -> Width | None:
     sure = sum(a.starts and unfinished(a.message) and not starts_other(b.text) for a, b in cuts)
     if not sure and before is None:
         return None
-    indents = Counter(indent_of(b.text) for a, b in cuts if a.starts) or Counter(indent_of(b.text) for _, b in cuts)
-    indent = indents.most_common(1)[0][0]
-    if sum(indent_of(b.text) >= indent for _, b in cuts) < 0.8 * len(cuts):
-        indent = min(indents)
-    if indent == 1 and len(cuts) > 1 and len(indents) > 1:
-        indent = 0
-    sign = _by_sign(rows, cuts, indent)
+    sign = _by_sign(rows, cuts)
     if sign is not None:
         return sign
-    return _by_word(rows, cuts, indent, before)
+    return _by_word(rows, cuts, before)
 
 
-def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int) -> Width | None:
+def _indent(further: Sequence[str]) -> int:
+    """The blanks that were put before every further piece."""
+    least = min((indent_of(text) for text in further), default=0)
+    # A single blank before a single piece is more likely the message's own.
+    return 0 if least == 1 and len(further) < 4 else least
+
+
+def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]]) -> Width | None:
     lengths = Counter(a.length for a, _ in cuts if 20 <= a.length <= MAX_WIDTH)
     starts = Counter(a.length for a, _ in cuts if a.starts and 20 <= a.length <= MAX_WIDTH)
     if not lengths:
         return None
     width = max(starts or lengths, key=lambda length: ((starts or lengths)[length], length))
+    indent = _indent([b.text for a, b in cuts if a.length == width and not starts_other(b.text)])
     full = {width, width + indent}
     exact = [a for a, b in cuts if a.length in full and not starts_other(b.text)]
     longer = sum(row.length > width + indent for row in rows)
@@ -137,19 +139,19 @@ def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int) -> W
     return Width("sign", width, indent)
 
 
-def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], indent: int, before: Width | None) -> Width | None:
+def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], before: Width | None) -> Width | None:
     longest = max((row.length for row in rows), default=0)
     width = max(longest, before.width) if before and before.kind == "word" and longest <= before.width else longest
     if width > MAX_WIDTH:
         return None
     fits = [
-        a
+        (a, b)
         for a, b in cuts
         if a.length + 1 + _first_word(b.text) > width and a.length > width - 70 and not starts_other(b.text)
     ]
-    if len(fits) < (2 if before else 3) or len(fits) < 0.6 * len(cuts) or not any(a.starts for a in fits):
+    if len(fits) < (2 if before else 3) or len(fits) < 0.6 * len(cuts) or not any(a.starts for a, _ in fits):
         return None
-    return Width("word", width, indent)
+    return Width("word", width, _indent([b.text for _, b in fits]))
 
 
 def unfinished(message: str) -> bool:
@@ -232,7 +234,11 @@ def glue(message: str, length: int, further: str, width: Width | None) -> str:
     if regex.search(r"\w-$", message) and body[:1].isalnum() and not message.endswith(" -"):
         return message + body
     last = len(message) - message.rfind(" ") - 1
-    if length >= width.width and message[-1] not in ",;:" and last + _first_word(body) > width.width - width.indent:
+    if (
+        length >= width.width
+        and message[-1] not in ",;:"
+        and last + len(body.split(None, 1)[0]) > width.width - width.indent
+    ):
         return message + body
     return f"{message} {body}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
+from logaudit.scan.wrappers.interface import Hit
 
 NAME = "inline code"
 ORDER = 52
@@ -15,13 +15,20 @@ SAMPLES = (
     ("**[2026-01-02 03:04:05] Load weight begin.**", ("[2026-01-02 03:04:05] Load weight begin.",)),
 )
 
-_LINE = regex.compile(
-    r"(?P<mark>`{1,3}|\*{1,3}|__?|~~|<code>)(?P<text>.+?)(?P<end>(?:`{1,3}|\*{1,3}|__?|~~|</code>)(?P<after>[ \t]*[.,;]?(?:[ \t]+.{0,200})?)|)$",
-    regex.DOTALL,
-)
+_MARK = regex.compile(r"`{1,3}|\*{1,3}|__?|~~|<code>")
 
 
 def match(text: str) -> Hit | None:
     """See `Hit`."""
-    found = _LINE.match(text, timeout=TIMEOUT_S) if text[:1] in ("`", "*", "_", "~", "<") else None
-    return Hit((found["text"] + found["after"].rstrip(".,; ") if found["after"] else found["text"],)) if found else None
+    found = _MARK.match(text)
+    if found is None:
+        return None
+    mark = found[0]
+    close = "</code>" if mark == "<code>" else mark
+    inner = text[len(mark) :]
+    whole = inner.rstrip(".,; \t") if not inner.endswith(close) else inner
+    if whole.endswith(close):
+        return Hit((whole[: -len(close)],))
+    body, closed, behind = inner.rpartition(close)
+    # What stands behind the mark is a remark; without a mark the line was cut off.
+    return Hit((body + behind if closed and behind[:1] in (" ", "\t") else inner,))

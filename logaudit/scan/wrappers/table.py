@@ -7,6 +7,7 @@ import csv
 import regex
 
 from logaudit.scan.prefix import is_bare, parse_stamp
+from logaudit.scan.wrappers import one_line
 from logaudit.scan.wrappers.interface import Hit
 
 NAME = "table cells"
@@ -28,6 +29,14 @@ def _cell(text: str) -> str:
     return text[1:].rstrip() if text[:1] == " " else text.rstrip()
 
 
+def _lines(cell: str) -> tuple[str, ...]:
+    """The lines of one cell."""
+    cell = cell.replace("\\|", "|")
+    if "<br" not in cell and "<BR" not in cell:
+        return (cell,)
+    return tuple(one_line.split(cell))
+
+
 def _row(text: str) -> Hit | None:
     inner = text.strip()[1:]
     ends = [found.start() for found in _BAR.finditer(inner)]
@@ -38,9 +47,9 @@ def _row(text: str) -> Hit | None:
         if is_bare(cell):
             end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
             body = inner[at:end].strip()
-            return Hit((body.replace("\\|", "|"),), shape=f"bar {index} {int(closed)}")
+            return Hit(_lines(body), shape=f"bar {index} {int(closed)}")
     end = ends[-1] if closed and ends else len(inner)
-    return Hit((_cell(inner[:end]).replace("\\|", "|"),), shape=f"bar 0 {int(closed)}")
+    return Hit(_lines(_cell(inner[:end])), shape=f"bar 0 {int(closed)}")
 
 
 def match(text: str) -> Hit | None:
@@ -90,7 +99,7 @@ def follow(text: str, shape: str) -> Hit | None:
             return None
         at = ends[column - 1] + 1 if column else 0
         end = ends[-1] if closed == ["1"] and ends and ends[-1] >= at and inner.endswith("|") else len(inner)
-        return Hit((_cell(inner[at:end]).replace("\\|", "|"),), shape=shape)
+        return Hit(_lines(_cell(inner[at:end])), shape=shape)
     if kind == "csv":
         try:
             cells = next(csv.reader([text]))
