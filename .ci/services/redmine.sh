@@ -94,7 +94,6 @@ LOGAUDIT_REDMINE_URL=http://127.0.0.1:$port
 LOGAUDIT_REDMINE_KEY=$key
 LOGAUDIT_REDMINE_READER_KEY=$reader_key
 LOGAUDIT_REDMINE_ISSUE=$issue
-LOGAUDIT_REDMINE_DB=/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default
 SETTINGS
 for _ in $(seq 60); do
   if answers 2>/dev/null; then
