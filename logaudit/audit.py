@@ -14,6 +14,7 @@ from logaudit.launches import join_nodes, read_launches
 from logaudit.launches.model import Launch
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.inputs import Given
+from logaudit.reconcile.options import options_of
 from logaudit.reconcile.reconcile import reconcile
 from logaudit.report import document as doc
 from logaudit.report.build import launch_document
@@ -131,7 +132,7 @@ def document_of(sources: Sequence[ReadSource], given: Given, redactor: Redactor 
     unknown = _unrecognised(sources, launches)
     documents = []
     for case in cases_of(launches, given):
-        found = launch_document(case, unknown[case.launch.index])
+        found = launch_document(case, unknown[case.launch.index], options_of(case))
         documents.append(found)
     whole = doc.Document(
         schema_version=doc.SCHEMA_VERSION,

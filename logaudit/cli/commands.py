@@ -27,6 +27,7 @@ class Command:
 COMMANDS: Mapping[str, Command] = {
     "report": Command("logaudit.cli.report:report", "explain a start; `logaudit LOG` for short"),
     "watch": Command("logaudit.cli.watch:watch", "follow a start as it happens, report when it is ready or crashed"),
+    "whatif": Command("logaudit.cli.whatif:whatif", "the same start under other arguments: tokens, requests, headroom"),
     "frame": Command("logaudit.cli.frame:frame", "the figures as a table: CSV, JSON or Parquet"),
     "kinds": Command("logaudit.cli.kinds:kinds", "the kinds of log lines that are understood"),
     "attach": Command("logaudit.cli.attach:attach", "put a report on a ticket: Jira, GitHub, GitLab, Redmine"),

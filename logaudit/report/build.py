@@ -10,6 +10,7 @@ from logaudit.launches.model import Launch, RankKey
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.inputs import dp_attention, primary_ranks
 from logaudit.reconcile.ledger import Item, Ledger
+from logaudit.reconcile.options import Choice
 from logaudit.report import document as doc
 from logaudit.report.findings import words_of
 from logaudit.report.verdict import verdict
@@ -172,7 +173,7 @@ def _replicas(launch: Launch) -> int | None:
     return max(known) if known else None
 
 
-def _term(term: Term) -> doc.TermRow:
+def term_row(term: Term) -> doc.TermRow:
     return doc.TermRow(
         name=term.name,
         text=term.text,
@@ -189,7 +190,7 @@ def expected_of(expectation: Expectation) -> doc.Expected:
     """An expectation in the document's form."""
     return doc.Expected(
         formula=expectation.formula,
-        terms=[_term(term) for term in expectation.terms],
+        terms=[term_row(term) for term in expectation.terms],
         kv_budget_gib=bounds(expectation.kv_budget_gib),
         bytes_per_token=bounds(expectation.bytes_per_token),
         tokens=bounds(expectation.tokens),
@@ -357,8 +358,14 @@ def plain_args(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
+def _option(choice: Choice) -> doc.Option:
+    return doc.Option(
+        choice.change, choice.flag, bounds(choice.tokens), bounds(choice.headroom_gib), choice.risk, choice.why
+    )
+
+
 def launch_document(
-    case: Case, unrecognised: Sequence[doc.Unrecognised] = (), options: Sequence[doc.Option] = ()
+    case: Case, unrecognised: Sequence[doc.Unrecognised] = (), options: Sequence[Choice] = ()
 ) -> doc.LaunchDoc:
     """One launch in the document's form; nothing is redacted yet."""
     from msgspec.structs import replace
@@ -384,7 +391,7 @@ def launch_document(
         reconciliation=_reconciliation(case),
         naive=[doc.NaiveSum(n.belief, n.gib, n.tokens, n.off_by_gib, n.why) for n in case.naive],
         ledger=[_ledger(ledger, count) for ledger, count in zip(case.ledgers, alike, strict=True)],
-        options=list(options),
+        options=[_option(choice) for choice in options],
         findings=words_of(case),
         unrecognised=list(unrecognised),
         verdict=verdict(case),
