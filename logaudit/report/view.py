@@ -20,7 +20,7 @@ from logaudit.report.ledger_view import ledger_table
 from logaudit.report.links import Links
 from logaudit.report.picture import memory_picture
 from logaudit.report.sections import sections_of
-from logaudit.report.sections.arguments import matters
+from logaudit.report.sections.arguments import by_weight, matters
 from logaudit.report.sections.reading import reading_blocks
 
 OUTCOMES: dict[str, Tone] = {"ready": "good", "initialised": "good", "crashed": "bad", "incomplete": "warning"}
@@ -63,19 +63,20 @@ def launch_view(document: Document, launch: LaunchDoc) -> LaunchView:
     status, status_tone = STATUSES.get(launch.reconciliation.status, (one_line(launch.reconciliation.status), "notice"))
     outcome_tone = OUTCOMES.get(launch.outcome, "notice")
     badges: tuple[tuple[str, Tone], ...] = ((one_line(launch.outcome), outcome_tone),)
-    if launch.outcome != "crashed" or launch.reconciliation.status != "not_checkable":
+    if launch.outcome != "crashed" or launch.reconciliation.actual_tokens is not None:
         badges += ((f"KV cache {status}", status_tone),)
     verdict = launch.verdict or [f"{launch.outcome.capitalize()}."]
     main = launch.ledger[0] if launch.ledger else None
+    failure = links.quote([launch.failure.line]) if launch.failure else None
     return LaunchView(
         anchor=links.prefix,
         label=f"Start {launch.index}",
         tone=worst(tone for _, tone in badges),
         badges=badges,
         title=prose(verdict[0]),
-        sentences=tuple(prose(sentence) for sentence in verdict[1:]),
+        sentences=tuple(prose(sentence) for sentence in verdict[1:] if not (failure and _repeats(sentence, launch))),
         facts=facts(launch),
-        failure=links.quote([launch.failure.line]) if launch.failure else None,
+        failure=failure,
         picture=memory_picture(launch, main, f"{links.prefix}-memory") if main else None,
         ledger=ledger_table(launch, main, links) if main else None,
         naive=naive_table(launch.naive) if launch.naive else None,
@@ -84,6 +85,12 @@ def launch_view(document: Document, launch: LaunchDoc) -> LaunchView:
         findings_line=findings_line(launch),
         sections=sections_of(document, launch, links),
     )
+
+
+def _repeats(sentence: str, launch: LaunchDoc) -> bool:
+    """Whether a sentence of the verdict only quotes the line that is quoted under it anyway."""
+    told = one_line(launch.failure.text)[:60] if launch.failure else ""
+    return bool(told) and told in one_line(sentence) and one_line(sentence).lower().startswith("line ")
 
 
 def worst(tones: object) -> Tone:
@@ -250,11 +257,15 @@ FAILURES = {
 def differences(before: LaunchDoc, after: LaunchDoc) -> Inline:
     """Arguments and free memory that differ between two starts, the memory ones first."""
     parts: list[Inline] = []
+    releases = [release(launch.sglang_version) for launch in (before, after)]
+    if releases[0] != releases[1]:
+        parts.append(words(f"SGLang {releases[1]} (was {releases[0]})"))
     if before.server_args and after.server_args:
         names = [
             name
-            for name in sorted({*before.server_args, *after.server_args})
-            if before.server_args.get(name) != after.server_args.get(name) and name not in _ALWAYS_DIFFER
+            for name in by_weight({**before.server_args, **after.server_args})
+            if (before.server_args.get(name) or None) != (after.server_args.get(name) or None)
+            and name not in _ALWAYS_DIFFER
         ]
         telling = [name for name in names if matters(name)][:_OVERVIEW_ARGS]
         for name in telling:
@@ -262,7 +273,8 @@ def differences(before: LaunchDoc, after: LaunchDoc) -> Inline:
             parts.append(code(name if value is None else f"{name}={clip(one_line(value), 40)}"))
             parts[-1] += words(" not given") if value is None else ()
         if len(names) > len(telling):
-            parts.append(words(f"{len(names) - len(telling)} {'other' if telling else 'smaller'} arguments"))
+            rest = len(names) - len(telling)
+            parts.append(words(f"{rest} {'other' if telling else 'smaller'} argument{'s' if rest > 1 else ''}"))
     free = [_free(launch) for launch in (before, after)]
     if free[0] is not None and free[1] is not None and gib(free[0]) != gib(free[1]):
         parts.append(words(f"free before loading {gib(free[1])} GiB (was {gib(free[0])})"))

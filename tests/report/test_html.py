@@ -7,6 +7,7 @@ import hashlib
 import re
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from logaudit.errors import SourceError
@@ -181,6 +182,15 @@ def test_ranks_that_differ_have_small_pictures_and_the_lowest_is_named() -> None
     ranks = rows(next(table for table in root.all("table") if table.attributes["class"] == "ranks"))
     assert ranks[1][:2] == ["TP0 to TP2 target", "78.60"]
     assert ranks[2][:2] == ["TP3 target", "76.12 lowest"]
+
+
+def test_a_crash_before_the_cache_claims_nothing_about_it_and_quotes_its_line_once() -> None:
+    text = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
+    [launch] = samples.crashed().launches
+    verdict = [launch.verdict[0], f"Line 58: {text}", "The smallest fraction that starts is 0.739."]
+    root = page(samples.document(msgspec.structs.replace(launch, verdict=verdict)))
+    assert [badge.text for badge in root.with_class("badge")] == ["crashed"]
+    assert root.with_class("verdict")[0].text.count("Not enough memory") == 1
 
 
 def test_several_starts_have_an_overview_that_leads_to_each() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from logaudit.report.blocks import Block, Cell, Column, Fold, Paragraph, Row, Table
@@ -49,12 +50,17 @@ def matters(name: str) -> bool:
     return name in _MEMORY_ARGS or name.startswith(_MEMORY_PREFIXES)
 
 
+def by_weight(args: Mapping[str, Any]) -> list[str]:
+    """The names of the arguments, those that bear on memory most first, the others by name."""
+    return list(dict.fromkeys(name for name in (*_MEMORY_ARGS, *sorted(args)) if name in args))
+
+
 def argument_blocks(document: Document, launch: LaunchDoc, links: Links) -> tuple[Block, ...]:
     """The arguments that bear on memory, those that SGLang changed marked, the rest folded away."""
     args = launch.server_args
     adjusted = {str(entry.get("name")): entry for entry in launch.adjusted_args}
-    shown = [name for name in (*_MEMORY_ARGS, *sorted(args)) if name in args and matters(name)]
-    shown = [name for name in dict.fromkeys(shown) if _says_something(args[name]) or name in adjusted]
+    weighty = [name for name in by_weight(args) if matters(name)]
+    shown = [name for name in weighty if _says_something(args[name]) or name in adjusted]
     blocks: list[Block] = []
     if shown or adjusted:
         names = [*shown, *(name for name in adjusted if name not in shown)]
