@@ -11,7 +11,7 @@ from typing import NamedTuple
 import regex
 
 from logaudit.scan import prefix
-from logaudit.scan.wrappers import colours, glued, one_line, recognisers
+from logaudit.scan.wrappers import colours, glued, indent, one_line, recognisers
 from logaudit.scan.wrappers.interface import Hit, Recogniser
 
 
@@ -113,6 +113,8 @@ class Peeler:
         self._sure = tuple(recogniser for recogniser in self._all if recogniser.sure)
         self._open: dict[tuple[str, str], Leaf] = {}
         self.chain: Chain | None = None
+        self.prefixed = False
+        """Whether SGLang's lines have a prefix here: then an indented one without is more likely a line's further piece."""
 
     def find(self, text: str) -> Chain | None:
         """The wrappers that must come off for a log line to come to light; None when none does."""
@@ -153,7 +155,7 @@ class Peeler:
                 if len(inner) >= len(text) and inner == text:
                     continue
                 rest = self._search(inner, depth + 1, looks)
-                if rest is not None and (rest or prefix.is_bare(clean(inner)) or len(hit.texts) > 1):
+                if rest is not None and (rest or self._begins(recogniser, clean(inner)) or len(hit.texts) > 1):
                     return (Layer(recogniser, hit.shape, gap(text, inner)), *rest)
         if depth < 4 and one_line.may_hold(text):
             parts = one_line.split(text, self._starts(depth, looks))
@@ -165,6 +167,12 @@ class Peeler:
                     if self._search(part, depth + 1, looks) is not None:
                         return ()
         return None
+
+    def _begins(self, recogniser: Recogniser, text: str) -> bool:
+        """Whether a line of SGLang begins right behind a wrapper."""
+        if self.prefixed and recogniser.name == indent.NAME:
+            return prefix.has_prefix(text)
+        return prefix.is_bare(text)
 
     def leaves(self, leaf: Leaf, chain: Chain) -> Iterator[Leaf]:
         """What a clean physical line holds once `chain` is off it, as far as it fits, and all that is sure beyond."""

@@ -81,8 +81,8 @@ class Width:
 
 
 def indent_of(text: str) -> int:
-    """How many blanks a text starts with."""
-    return len(text) - len(text.lstrip(" "))
+    """How many blanks and tabs a text starts with."""
+    return len(text) - len(text.lstrip(" \t"))
 
 
 def _first_word(text: str) -> int:
@@ -112,7 +112,7 @@ def _indent(further: Sequence[str]) -> int:
     """The blanks that were put before every further piece."""
     least = min((indent_of(text) for text in further), default=0)
     # A single blank before a single piece is more likely the message's own.
-    return 0 if least == 1 and len(further) < 4 else least
+    return 0 if least == 1 and len(further) < 4 and not all(text.startswith("\t") for text in further) else least
 
 
 def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]]) -> Width | None:
@@ -202,7 +202,8 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
             if length in (width.width, width.width + width.indent):
                 return True
             if 0 < width.width - length <= 2 or 0 < width.width + width.indent - length <= 2:
-                return unfinished(message) and not starts_other(body)
+                goes_on = unfinished(message) or _BEGUN.match(body) or body[:1].islower() or body[:1].isdigit()
+                return bool(goes_on) and not starts_other(body)
         elif (
             length + 1 + _first_word(body) > width.width and width.width - 80 < length <= width.width
         ) and not starts_other(body):
@@ -221,7 +222,7 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
 def glue(message: str, length: int, further: str, width: Width | None) -> str:
     """`message` with `further` put behind it, with a blank where the break took one."""
     if width is not None and width.kind == "sign":
-        body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip(" ")
+        body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip()
         full = width.width if length <= width.width else width.width + width.indent
         return message + " " * max(0, min(full - length, 2)) + body
     body = further.lstrip()

@@ -161,11 +161,10 @@ class Unwrapper:
     def _peel(self, pieces: list[Piece]) -> list[Leaf]:
         peeler = self._peeler
         chains: list[Chain | None] = []
-        texts: list[str] = []
         bare: list[bool] = []
-        for piece in pieces:
-            text = clean(piece.text, self._name)
-            texts.append(text)
+        texts = [clean(piece.text, self._name) for piece in pieces]
+        peeler.prefixed = any("[20" in text for text in texts)
+        for text in texts:
             bare.append(prefix.is_bare(text))
             if bare[-1]:
                 chains.append(())
@@ -347,7 +346,10 @@ class Unwrapper:
             whole.text = clean(whole.text)
             chain = self._peeler.find(whole.text) or ()
             for leaf in self._peeler.leaves(whole, chain):
-                self._emit(leaf, raw, lines)
+                joined: list[Line] = []
+                self._emit(leaf, raw, joined)
+                # An indent of further pieces, where the first held nothing but the prefix.
+                lines.extend(replace(line, text=line.text.lstrip()) for line in joined)
         return self._hosted(lines)
 
     def _emit(self, leaf: Leaf, raw: str, lines: list[Line]) -> None:
