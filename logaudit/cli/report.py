@@ -133,7 +133,7 @@ def read(
     from logaudit.sources.remote.open import open_reached
 
     return logaudit.audit(
-        open_reached(logs, reach),
+        logs if reach == NEAR else open_reached(logs, reach),
         model_config=model_config,
         draft_model_config=draft_model_config,
         gpu_memory_gib=gpu_memory,

@@ -87,7 +87,9 @@ class Host:
     def known_as(self) -> str:
         """The name under which the client files the host's key."""
         settings = self._settings
-        name = settings.get("hostkeyalias") or settings.get("hostname") or self.name
+        if alias := settings.get("hostkeyalias"):
+            return alias
+        name = settings.get("hostname") or self.name
         port = settings.get("port", "22")
         return name if port == "22" else f"'[{name}]:{port}'"
 

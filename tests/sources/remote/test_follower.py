@@ -1,4 +1,4 @@
-"""The follower against a file system in memory that rotates, empties and renames, behind a view that breaks anywhere."""
+"""The follower against a file system in memory that rotates and renames, behind a view that breaks anywhere."""
 
 from __future__ import annotations
 
