@@ -9,12 +9,12 @@ __all__ = ["Report", "__version__", "audit", "rank_frame", "read_launches", "rea
 
 if TYPE_CHECKING:
     from logaudit.api import rank_frame, read_launches, read_records
-    from logaudit.audit import audit
+    from logaudit.auditing import audit
     from logaudit.report.document import Document as Report
 
 _HOMES = {
     "Report": ("logaudit.report.document", "Document"),
-    "audit": ("logaudit.audit", "audit"),
+    "audit": ("logaudit.auditing", "audit"),
     "rank_frame": ("logaudit.api", "rank_frame"),
     "read_launches": ("logaudit.api", "read_launches"),
     "read_records": ("logaudit.api", "read_records"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from logaudit.audit import ReadSource, launches_of, read_source
+from logaudit.auditing import ReadSource, launches_of, read_source
 from logaudit.frame import rank_frame as frame_of_launches
 from logaudit.frame import record_frame
 from logaudit.launches.model import Launch

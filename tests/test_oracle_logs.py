@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from logaudit.audit import audit
+from logaudit.auditing import audit
 from logaudit.report.document import Document, LaunchDoc
 from tests.oracle import OracleCase, case, names, printed, tag_of
 

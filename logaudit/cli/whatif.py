@@ -88,7 +88,7 @@ def _case(
     logs: list[str], launch: int, model_config: str | None, draft_config: str | None, gpu_memory: float | None
 ) -> Case:
     """The start that is asked for. Raises LogauditError when the log holds none such."""
-    from logaudit.audit import cases_of, given_of, launches_of, read_source
+    from logaudit.auditing import cases_of, given_of, launches_of, read_source
     from logaudit.sources import open_sources
 
     given = given_of(model_config=model_config, draft_model_config=draft_config, gpu_memory_gib=gpu_memory)
