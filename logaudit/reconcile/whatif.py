@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from logaudit.interval import GIB, Interval
 from logaudit.reconcile.case import Case
-from logaudit.sizing import expect
+from logaudit.sizing import automatic_fraction, expect
 from logaudit.sizing.changes import fraction_for_tokens, with_changes
 from logaudit.sizing.model import Expectation, SizingInputs, Term
 
@@ -138,6 +138,27 @@ def today(case: Case) -> Figures:
     )
 
 
+def _rule(case: Case, inputs: SizingInputs, gpu_memory_gib: float) -> float | None:
+    mla = None if case.expectation is None else case.expectation.attention in {"mla", "dsa"}
+    found = automatic_fraction(inputs.release, inputs.args, inputs.config, gpu_memory_gib, inputs.device, mla=mla)
+    return None if found is None else found.value
+
+
+def _automatic(case: Case, inputs: SizingInputs) -> tuple[SizingInputs, str]:
+    """A fraction that SGLang chose by itself is chosen anew under other arguments.
+
+    Whether it did is only known with the GPU's memory: then the release's rule gives today's fraction exactly.
+    """
+    memory, fraction = case.given.gpu_memory_gib, case.fraction
+    if memory is None or fraction is None or case.inputs is None:
+        return inputs, ""
+    now, then = _rule(case, case.inputs, memory), _rule(case, inputs, memory)
+    if now is None or then is None or abs(now - fraction.interval.value) > 1e-9 or then == now:
+        return inputs, ""
+    note = f"mem_fraction_static was chosen by SGLang ({now:.4g}); under these arguments it chooses {then:.4g}"
+    return replace(inputs, mem_fraction_static=Interval.exact(then)), note
+
+
 EMPTY = Figures(None, None, None, None, ())
 
 
@@ -157,6 +178,9 @@ def what_if(
     wanted = dict(changes)
     if changed.missing:
         return WhatIf(now, EMPTY, wanted, tuple(said), changed.missing)
+    if "mem_fraction_static" not in changes and tokens is None:
+        inputs, note = _automatic(case, inputs)
+        said += [note] if note else []
     if tokens is not None:
         fraction = fraction_for_tokens(inputs, tokens)
         if fraction is None or math.ceil(fraction.high * 1000) >= 1000:
