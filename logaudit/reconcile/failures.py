@@ -9,7 +9,7 @@ from typing import Literal
 from logaudit.extract.extractor import Record
 from logaudit.interval import GIB, Interval
 from logaudit.reconcile import measures as m
-from logaudit.reconcile.case import Case
+from logaudit.reconcile.case import Case, Found
 from logaudit.reconcile.naive import card_size_gb
 from logaudit.sizing import smallest_fraction
 from logaudit.sizing.arguments import speculation
@@ -487,3 +487,43 @@ _HANDLERS: Mapping[str, Callable[[Case, Advice, Record], Advice]] = {
     "err_runtime_oom": _pool_empty,
 }
 """Kind of the failing record -> what it means for the fraction."""
+
+
+def failure_found(case: Case, code: str, severity: str, reason: Reason) -> Found | None:
+    """The finding of one reason of failure, with the advice's numbers; None for another reason."""
+    advice = advise(case)
+    if advice is None or advice.reason != reason:
+        return None
+    record, failure = advice.record, case.launch.failure
+    lost = None
+    if advice.direction == "lower" and advice.suggested is not None and advice.fraction is not None:
+        lost = m.tokens_of((advice.fraction - advice.suggested) * (advice.before_gib or 0.0), case)
+    free = m.left(case)
+    numbers: dict[str, object] = {
+        "direction": advice.direction,
+        "fraction": advice.fraction,
+        "before": advice.before_gib,
+        "after": advice.after_gib,
+        "asked": advice.asked_gib,
+        "there": advice.there_gib,
+        "smallest": advice.smallest,
+        "automatic": advice.automatic,
+        "card": advice.card_gib,
+        "card_guessed": advice.card_guessed,
+        "suggested": advice.suggested,
+        "for_tokens": advice.for_tokens,
+        "impossible": advice.impossible,
+        "others": advice.others_gib,
+        "ranks": advice.per_rank_times,
+        "detail": advice.detail,
+        "changes": advice.changes,
+        "tokens_lost": lost,
+        "left": None if free is None else free.value,
+        "kind": "" if record is None else record.kind,
+        "port": None if record is None else record.fields.get("port"),
+    }
+    lines = [] if failure is None else [failure.line]
+    if reason in {"no_kv_room", "oom_load", "state_takes_all"}:
+        lines += [r.before_line for r in m.readings(case)[:1] if r.before_line is not None]
+        lines += [r.after_line for r in m.readings(case)[:1] if r.after_line is not None]
+    return Found(code, severity, numbers, tuple(dict.fromkeys(lines)), advice.changes)

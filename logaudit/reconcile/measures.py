@@ -15,7 +15,8 @@ from logaudit.reconcile.case import Case
 from logaudit.reconcile.naive import card_size_gb
 from logaudit.sglang.versions import all_field_names, defaults
 from logaudit.sizing import automatic_fraction
-from logaudit.sizing.arguments import Arguments
+from logaudit.sizing import draft as drafts
+from logaudit.sizing.arguments import Arguments, speculation
 from logaudit.sizing.fraction import AutomaticFraction
 from logaudit.sizing.model import StageReadings
 from logaudit.sizing.parallel import Layout, layout
@@ -265,3 +266,20 @@ def is_default(case: Case, name: str, value: object) -> bool:
         return False
     known = defaults(case.release)
     return name in known and known[name] == value
+
+
+def draft_weights_are_counted(case: Case) -> bool:
+    """Whether the release loads the draft's weights before it sizes the target's pool (from 0.5.14)."""
+    args = arguments(case)
+    return (
+        args is not None
+        and case.release is not None
+        and case.release >= drafts.COUNTED_SINCE
+        and speculation(args) is not None
+    )
+
+
+def draft_is_paid(case: Case) -> bool:
+    """Whether the target's formula pays for the draft's KV cache as well."""
+    args = arguments(case)
+    return args is not None and case.inputs is not None and drafts.counted_layers(case.inputs, args) is not None

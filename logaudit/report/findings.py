@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
+import regex
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from logaudit.reconcile.case import Case, Found
 from logaudit.reconcile.findings import all_findings
 from logaudit.report.document import Finding
 from logaudit.report.environment import template_folder
+
+BEFORE_PUNCTUATION = regex.compile(r" ([.,;:])(?= |$)")
+"""A space that a left-out part of a template leaves before a mark."""
 
 SEVERITIES = ("critical", "warning", "notice", "info")
 
@@ -22,18 +26,21 @@ def _gib(value: float) -> str:
     return f"{value:.2f}"
 
 
+def _fraction(value: float) -> str:
+    return f"{value:.4g}"
+
+
 @cache
 def _environment() -> Environment:
     """Plain text: each face escapes the words when it shows them."""
-    made = Environment(  # noqa: S701
+    made = Environment(
         loader=FileSystemLoader(template_folder() / "findings"),
-        autoescape=False,
+        autoescape=False,  # noqa: S701
         undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
     made.filters["tokens"] = _tokens
     made.filters["gib"] = _gib
+    made.filters["fraction"] = _fraction
     return made
 
 
@@ -45,7 +52,7 @@ def _template(code: str) -> Template:
 def _block(found: Found, name: str) -> str:
     template = _template(found.code)
     text = "".join(template.blocks[name](template.new_context(dict(found.numbers))))
-    return " ".join(text.split())
+    return BEFORE_PUNCTUATION.sub(r"\1", " ".join(text.split()))
 
 
 def words_of(case: Case) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Findings: one rule a module, each with its code, when it fires, its numbers and its evidence lines.
 
-A module offers `CODE` and `find(case) -> Found | None`; its words are in `templates/findings/<CODE>.md.j2`.
+A module offers `CODE`, `SEVERITIES` (those it can have) and `find(case) -> Found | None`; its words are in
+`templates/findings/<CODE>.md.j2`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from logaudit.interval import Interval
 from logaudit.reconcile.case import Case, Found
 
 CODE = "fraction_of_what"
+SEVERITIES = ("info",)
 
 
 def find(case: Case) -> Found | None:
@@ -28,6 +29,14 @@ def find(case: Case) -> Found | None:
         "after": after.value,
         "reserve": before.value * (1 - fraction),
         "naive": fraction * after.value,
-        "budget": after.value - before.value * (1 - fraction),
+        "budget": _budget(case, after.value - before.value * (1 - fraction)),
     }
     return Found(CODE, "info", numbers, tuple(line for line in lines[:1] if line is not None))
+
+
+def _budget(case: Case, computed: float) -> float:
+    """The budget as the pool's own line rounds it, where that line confirms it; else as computed."""
+    budget = None if case.expectation is None else case.expectation.kv_budget_gib
+    if budget is None or case.kv_gib is None or not budget.holds(case.kv_gib.value):
+        return computed
+    return case.kv_gib.value if abs(case.kv_gib.value - computed) < 0.01 else computed

@@ -1,0 +1,23 @@
+"""--max-total-tokens is larger than what fits and has no effect."""
+
+from __future__ import annotations
+
+from logaudit.reconcile import measures as m
+from logaudit.reconcile.case import Case, Found
+
+CODE = "cap_above_profiled"
+SEVERITIES = ("notice",)
+
+
+def find(case: Case) -> Found | None:
+    """Fires on SGLang's own warning, or when the cap lies above the budget's tokens."""
+    clamped = m.records(case, "max_total_tokens_clamped")
+    if clamped:
+        asked, profiled = m.count_of(clamped[0], "asked_tokens"), m.count_of(clamped[0], "profiled_tokens")
+        if asked is not None and profiled is not None:
+            return Found(CODE, "notice", {"cap": asked, "fits": profiled}, (clamped[0].line,))
+    cap, actual = m.number(case, "max_total_tokens"), case.comparison.actual_tokens
+    uncapped = None if case.expectation is None else case.expectation.tokens_uncapped
+    if cap is None or actual is None or uncapped is None or not uncapped.high < cap:
+        return None
+    return Found(CODE, "notice", {"cap": cap, "fits": actual}, m.args_lines(case))
