@@ -41,6 +41,8 @@ def with_changes(inputs: SizingInputs, changes: Mapping[str, object], *, release
     missing: list[str] = []
     old = Arguments(inputs.args, known=inputs.args_known, release=inputs.release)
     args = {**inputs.args, **{k: v for k, v in changes.items() if k != "mem_fraction_static"}}
+    if "attn_dp_size" in inputs.args and {"dp_size", "enable_dp_attention"} & set(changes):
+        args = _attention_groups(args)
     result = replace(inputs, args=args, printed_mamba_slots=None, printed_requests=None)
     fraction = changes.get("mem_fraction_static")
     if isinstance(fraction, int | float):
@@ -58,6 +60,14 @@ def with_changes(inputs: SizingInputs, changes: Mapping[str, object], *, release
     if any(name in changes for name in _WORLD):
         result = _other_world(result, inputs, old, assumptions, missing)
     return Changed(result, tuple(assumptions), tuple(missing))
+
+
+def _attention_groups(args: Mapping[str, object]) -> dict[str, object]:
+    """From 0.5.22 on the groups of DP attention are counted in `attn_dp_size`, separate replicas in `dp_size`."""
+    if not args.get("enable_dp_attention"):
+        return {**args, "attn_dp_size": 1}
+    groups = args.get("dp_size")
+    return {**args, "dp_size": 1, "attn_dp_size": groups} if isinstance(groups, int) and groups > 1 else dict(args)
 
 
 def _other_dtype(result: SizingInputs, before: SizingInputs, old: Arguments, missing: list[str]) -> SizingInputs:
@@ -82,7 +92,7 @@ def _other_dtype(result: SizingInputs, before: SizingInputs, old: Arguments, mis
 def _other_world(
     result: SizingInputs, before: SizingInputs, old: Arguments, assumptions: list[str], missing: list[str]
 ) -> SizingInputs:
-    """Readings and pools under another number of ranks."""
+    """Readings and pools under another number of ranks; DP attention shares the prefill chunk out, as SGLang does."""
     then = layout(old)
     now = layout(Arguments(result.args, known=True, release=result.release))
     kind, _ = kinds.classify(before, old)
@@ -102,6 +112,10 @@ def _other_world(
     lowest = _lowest(readings)
     if lowest is not None and then.world != now.world:
         readings = (lowest,)
+    chunk = old.whole("chunked_prefill_size")
+    if chunk is not None and chunk > 0 and now.attn_dp != then.attn_dp:
+        args = {**result.args, "chunked_prefill_size": chunk * then.attn_dp // now.attn_dp}
+        result = replace(result, args=args)
     return replace(result, readings=readings, pools=result.pools if before.config is None else ())
 
 
