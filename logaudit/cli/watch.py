@@ -85,15 +85,14 @@ def watch(
         return logaudit.audit(kept, model_config=model_config, gpu_memory_gib=gpu_memory)
 
     session = Session(sources, audit)
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts = _Interrupts()
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
         with LiveView() as view:
             session.open()
-            try:
-                _run(session, view, reports, deadline, keep=keep)
-            except KeyboardInterrupt:
-                return _write_what_is_known(session, reports)
+            _run(session, view, reports, deadline, interrupts, keep=keep)
+        if interrupts.came and not _write_what_is_known(session, reports):
+            return INTERRUPTED
     finally:
         session.close()
     return reports.exit_code
@@ -111,7 +110,7 @@ class _Reports:
 
     def __init__(self, output: Path | None, chosen: str, force: bool, ticket: str | None) -> None:
         self._output, self._chosen, self._force, self._ticket = output, chosen, force, ticket
-        self._written = 0
+        self.written = 0
         self.exit_code = 0
 
     def write(self, document: Document, view: LiveView | None) -> None:
@@ -119,7 +118,7 @@ class _Reports:
         from logaudit.cli.output import write_file, write_standard_output
         from logaudit.report.render import render
 
-        self._written += 1
+        self.written += 1
         path = self._path()
         if path is None:
             width = columns(False, sys.stdout.isatty())
@@ -133,9 +132,9 @@ class _Reports:
             self._deliver(document, path, self._ticket)
 
     def _path(self) -> Path | None:
-        if self._output is None or self._written == 1:
+        if self._output is None or self.written == 1:
             return self._output
-        return self._output.with_stem(f"{self._output.stem}-{self._written}")
+        return self._output.with_stem(f"{self._output.stem}-{self.written}")
 
     def _deliver(self, document: Document, path: Path | None, ticket: str) -> None:
         from logaudit.tickets.delivery import deliver
@@ -150,9 +149,17 @@ class _Reports:
             print(f"logaudit: {done.ticket}: {done.action}", file=sys.stderr, flush=True)
 
 
-def _run(session: Session, view: LiveView, reports: _Reports, deadline: float | None, *, keep: bool) -> None:
-    """Until the start is over; with `keep`, until the timeout or an interrupt."""
-    while True:
+def _run(
+    session: Session,
+    view: LiveView,
+    reports: _Reports,
+    deadline: float | None,
+    interrupts: _Interrupts,
+    *,
+    keep: bool,
+) -> None:
+    """Until the start is over or an interrupt comes; with `keep`, until the timeout or an interrupt."""
+    while not interrupts.came:
         session.wait(_LOOK_S)
         session.update()
         view.show(session.state, session.current())
@@ -173,13 +180,28 @@ def _run(session: Session, view: LiveView, reports: _Reports, deadline: float | 
             )
 
 
-def _write_what_is_known(session: Session, reports: _Reports) -> int:
+def _write_what_is_known(session: Session, reports: _Reports) -> bool:
+    """Write the report of a start that is not over; False when nothing is known of one."""
     document = session.report()
-    if document is None:
-        return INTERRUPTED
-    reports.write(document, None)
-    return reports.exit_code
+    if document is not None:
+        reports.write(document, None)
+    return document is not None or reports.written > 0
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+class _Interrupts:
+    """Remembers that somebody wants to stop; the second time it stops at once.
+
+    An exception out of a signal handler can end up anywhere, in a destructor for one, and be lost there.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # `nohup` has hang-ups ignored, and they stay so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._handle)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True

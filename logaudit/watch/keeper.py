@@ -89,12 +89,15 @@ class Keeper:
         return self._first_bytes + self._later_bytes + self._recent_bytes + len(self._partial)
 
     def _utf8(self, data: bytes) -> bytes:
-        if not self._sniffed and data:
+        first = not self._sniffed and bool(data)
+        if first:
             self._sniffed = True
             encoding = sniff_encoding(data)
             if not encoding.startswith("utf-8"):
                 self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        return data if self._decoder is None else self._decoder.decode(data).encode("utf-8", "replace")
+        if self._decoder is not None:
+            data = self._decoder.decode(data).encode("utf-8", "replace")
+        return data.removeprefix(codecs.BOM_UTF8) if first else data
 
     def _take(self, whole: bytes) -> list[KeptLine]:
         hits = self._finder.find(whole)
