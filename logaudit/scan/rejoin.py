@@ -99,7 +99,9 @@ def learn(rows: Sequence[Row], before: Width | None = None) -> Width | None:
     cuts = [(a, b) for a, b in pairwise(rows) if b.beside and not b.starts]
     if not cuts:
         return None
-    sure = sum(a.starts and unfinished(a.message) and not starts_other(b.text) for a, b in cuts)
+    sure = sum(
+        a.starts and (unfinished(a.message) or barely_begun(a.message)) and not starts_other(b.text) for a, b in cuts
+    )
     if not sure and before is None:
         return None
     sign = _by_sign(rows, cuts)
@@ -133,8 +135,8 @@ def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]]) -> Width | None:
     if near < 0.5 * len(cuts) and len(exact) < 6:
         return None
     # Words cut at blanks hit the width exactly only now and then.
-    shorter = sum(max(width - 25, 1) <= a.length < width - 2 for a, _ in cuts)
-    if shorter > len(exact):
+    shorter = sum(max(width - 25, 1) <= a.length < width - 2 and not starts_other(b.text) for a, b in cuts)
+    if shorter > 0.34 * len(exact):
         return None
     return Width("sign", width, indent)
 
@@ -196,13 +198,15 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
     """Whether `further` continues `message`, whose last physical line was `length` long."""
     if _OPEN_PREFIX.match(message):
         return _PREFIX_END.match(further) is not None
+    if message.startswith("server_args") and not unfinished(message):
+        return False
     if width is not None:
         body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip()
         if width.kind == "sign":
             if length in (width.width, width.width + width.indent):
                 return True
             if 0 < width.width - length <= 2 or 0 < width.width + width.indent - length <= 2:
-                goes_on = unfinished(message) or _BEGUN.match(body) or body[:1].islower() or body[:1].isdigit()
+                goes_on = not finished(message) or _BEGUN.match(body) or body[:1].islower() or body[:1].isdigit()
                 return bool(goes_on) and not starts_other(body)
         elif (
             length + 1 + _first_word(body) > width.width and width.width - 80 < length <= width.width

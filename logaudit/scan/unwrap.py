@@ -349,7 +349,7 @@ class Unwrapper:
                 joined: list[Line] = []
                 self._emit(leaf, raw, joined)
                 # An indent of further pieces, where the first held nothing but the prefix.
-                lines.extend(replace(line, text=line.text.lstrip()) for line in joined)
+                lines.extend(replace(line, text=line.text.lstrip()) if leaf.bare else line for line in joined)
         return self._hosted(lines)
 
     def _emit(self, leaf: Leaf, raw: str, lines: list[Line]) -> None:

@@ -27,7 +27,7 @@ def match(text: str) -> Hit | None:
     if found is None:
         return None
     gap = found["gap"]
-    return Hit((text[found.end() :],), shape=f"{found.end() if gap.isspace() else 0}\0{gap}")
+    return Hit((text[found.end() :],), shape=f"{0 if gap.strip(' ') else found.end()}\0{gap}")
 
 
 def follow(text: str, shape: str) -> Hit | None:
