@@ -34,12 +34,14 @@ def frame(
     """Write the figures of a log as a table: one row per start, worker and rank, or one row a log line."""
     import logaudit
     from logaudit.cli.output import check_target, write_file, write_standard_bytes
+    from logaudit.report.redact import Redactor
+    from logaudit.report.redact_frame import redact_frame
 
     chosen = _choose(frame_format, output)
     if output is not None:
         check_target(output, force=force)
     table = logaudit.read_records(logs) if records else logaudit.rank_frame(logs)
-    data = encode(table, chosen)
+    data = encode(redact_frame(table, Redactor()), chosen)
     if output is None:
         write_standard_bytes(data)
     else:
