@@ -16,6 +16,7 @@ from logaudit.sizing.parallel import Layout, stage_layers
 
 _FIXED_SLOTS_UNTIL = Version("0.5.3.post2")
 _RATIO_OF_ALL_UNTIL = Version("0.5.7")
+_RADIX_KEPT_SINCE = Version("0.5.6.post1")
 _RADIX_OFF_DEFAULT_UNTIL = Version("0.5.9")
 _JOINT_SINCE = Version("0.5.13")
 _PADDING_SLOT_SINCE = Version("0.5.17")
@@ -76,7 +77,7 @@ def switches_radix_cache_off(inputs: SizingInputs, release: Version) -> bool:
 
     ModelRunner.initialize: every hybrid model from 0.5.2 to 0.5.3.post1, Mamba2 models (Nemotron-H, …) to 0.5.6.
     """
-    if release >= _RATIO_OF_ALL_UNTIL:
+    if release >= _RADIX_KEPT_SINCE:
         return False
     if release < _FIXED_SLOTS_UNTIL:
         return True

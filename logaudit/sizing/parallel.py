@@ -8,7 +8,7 @@ from packaging.version import Version
 
 from logaudit.sizing.arguments import Arguments
 
-_EVEN_REMAINDER_SINCE = Version("0.5.5")
+_EVEN_REMAINDER_SINCE = Version("0.5.6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def layout(args: Arguments) -> Layout:
 def stage_layers(layers: int, stages: int, release: Version) -> tuple[range, ...]:
     """Layer ids of each pipeline stage (get_pp_indices).
 
-    Until 0.5.4 the last stage takes the whole remainder, afterwards the last stages take one layer more each. The
+    Until 0.5.5.post3 the last stage takes the whole remainder, afterwards the last stages take one layer more each. The
     variable SGLANG_PP_LAYER_PARTITION, which no log shows, can choose another partition.
     """
     base, rest = divmod(layers, stages)
