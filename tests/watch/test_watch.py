@@ -200,3 +200,20 @@ def test_a_host_that_is_refused_is_one_line(ssh: World, tmp_path: Path) -> None:
         ssh.trust()
     assert code == 2
     assert "host key is not known" in err.splitlines()[-1]
+
+
+def test_nodes_of_one_server_are_one_start(tmp_path: Path, start: str) -> None:
+    logs = [tmp_path / "node0.log", tmp_path / "node1.log"]
+    report = tmp_path / "report.json"
+    for rank, log in enumerate(logs):
+        text = start.replace("dist_init_addr=None", "dist_init_addr='10.0.0.1:5000'").replace("nnodes=1,", "nnodes=2,")
+        append(log, text.replace("node_rank=0", f"node_rank={rank}"))
+    watch = Watch(*map(str, logs), "-o", str(report))
+    time.sleep(3.0)
+    assert watch.process.poll() is None
+    # Only the first node says that the server is ready.
+    append(logs[0], READY)
+    code, _, _ = watch.end()
+    assert code == 0
+    (launch,) = launches(report)
+    assert launch["outcome"] == "ready"

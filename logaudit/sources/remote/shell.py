@@ -13,6 +13,7 @@ from logaudit.sources.remote.host import Host
 
 _LINE_LIMIT_BYTES = 1 << 16
 _GREETING_LIMIT_BYTES = 1 << 20
+_SEARCH_SILENCE_S = 3600.0
 
 # Nothing in here depends on an argument. Requests are calls of these functions with quoted words.
 _PRELUDE = rb"""
@@ -176,7 +177,8 @@ class FarShell:
         self._send(b"{ " + command + b"; } </dev/null; echo; echo " + marker + b" $?\n")
         held: bytes | None = None
         while True:
-            line = self._line(limit=None, most=most_bytes)
+            # A search may say nothing for long; that the host is gone the client notices by itself (ServerAlive…).
+            line = self._line(limit=None, most=most_bytes, silence_s=_SEARCH_SILENCE_S)
             if line.startswith(marker):
                 # The newline before the marker is ours: what stands before it is the output's unfinished last line.
                 if held:
