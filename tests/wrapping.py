@@ -38,8 +38,7 @@ def _cri(text: str, size: int = 200) -> str:
     out: list[str] = []
     for index, line in enumerate(_lines(text)):
         parts = [line[at : at + size] for at in range(0, len(line), size)] or [""]
-        for part in parts[:-1]:
-            out.append(f"{_iso(index)} stderr P {part}")
+        out.extend(f"{_iso(index)} stderr P {part}" for part in parts[:-1])
         out.append(f"{_iso(index)} stderr F {parts[-1]}")
     return "\n".join(out) + "\n"
 
@@ -48,8 +47,10 @@ def _json_file(text: str) -> str:
     out: list[str] = []
     for index, line in enumerate(_lines(text)):
         whole = line + "\n"
-        for at in range(0, len(whole), 16384):
-            out.append(json.dumps({"log": whole[at : at + 16384], "stream": "stderr", "time": _iso(index)}))
+        out.extend(
+            json.dumps({"log": whole[at : at + 16384], "stream": "stderr", "time": _iso(index)})
+            for at in range(0, len(whole), 16384)
+        )
     return "\n".join(out) + "\n"
 
 
@@ -138,7 +139,8 @@ def _journal_json(text: str) -> str:
 
 def _journal_export(text: str) -> str:
     return "".join(
-        f"__CURSOR=s=a;i={index}\n__REALTIME_TIMESTAMP={1772582400000000 + index}\n_HOSTNAME=gpu1\nPRIORITY=6\nMESSAGE={line}\n\n"
+        f"__CURSOR=s=a;i={index}\n__REALTIME_TIMESTAMP={1772582400000000 + index}\n"
+        f"_HOSTNAME=gpu1\nPRIORITY=6\nMESSAGE={line}\n\n"
         for index, line in enumerate(_lines(text))
     )
 
@@ -252,14 +254,14 @@ WRAPPERS: dict[str, Wrapper] = {
 """Every way of wrapping, by name: a function from a log's text to the wrapped text."""
 
 BREAKS = frozenset(name for name in WRAPPERS if name.startswith("wrapped at") or name == "mail")
-"""Those that break lines: one of them in a log is what happens, and a box padded to its longest line is never broken."""
+"""Those that break lines."""
 
 REMARKS = frozenset(name for name in WRAPPERS if name.endswith("remark"))
 """Those that a person adds behind a figure."""
 
 
 def sensible(inner: str, outer: str) -> bool:
-    """Whether the outer wrapper can come upon the inner one in life."""
+    """Whether the outer wrapper can come upon the inner one: lines are broken once, and no box of their width is."""
     if outer in BREAKS:
         return inner not in BREAKS and inner != "tmux"
     if outer in REMARKS:

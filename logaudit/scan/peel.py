@@ -114,7 +114,7 @@ class Peeler:
         self._open: dict[tuple[str, str], Leaf] = {}
         self.chain: Chain | None = None
         self.prefixed = False
-        """Whether SGLang's lines have a prefix here: then an indented one without is more likely a line's further piece."""
+        """Whether SGLang's lines have a prefix here: then an indented one without is rather a line's further piece."""
 
     def find(self, text: str) -> Chain | None:
         """The wrappers that must come off for a log line to come to light; None when none does."""

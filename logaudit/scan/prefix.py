@@ -32,17 +32,22 @@ _OURS = rf"(?:sglang(?:\.\w+)*{_LINE_OF}(?=[\s:\])-])|{_FILE})"
 _DOTTED = rf"(?:[A-Za-z_]\w*(?:\.\w+)*{_LINE_OF}(?=[\])]?(?:\s*[:|]|\s+-\s|\])))"
 _WHERE = rf"(?:{_OURS}|{_DOTTED})"
 _SHORT_STAMP = rf"(?:(?:{_DATE}|\d{{2}}[-/]\d{{2}}(?:[-/]\d{{2,4}})?|\d{{4}}/\d{{2}}/\d{{2}})[ T])?{_CLOCK}"
-_PROCESS = r"(?:(?:pid|tid|thread|process)[=: ]?\d+|\[?(?:MainThread|MainProcess|Thread-\d+|Process-\d+|SpawnProcess-\d+)\]?|\d{1,7})"
+_PROCESS = (
+    r"(?:(?:pid|tid|thread|process)[=: ]?\d+"
+    r"|\[?(?:MainThread|MainProcess|Thread-\d+|Process-\d+|SpawnProcess-\d+)\]?|\d{1,7})"
+)
 _SEP = r"(?:\s*[-|:]\s+|\s+|:)"
 
 HEADER = regex.compile(
-    # One head of the standard library's or a common logger's kind: a level, and a time or a place beside it, in any order.
+    # One head as loggers write it: a level, and a time or a place beside it, in any order.
     rf"(?:"
     rf"(?P<t1>{_SHORT_STAMP})\]?{_SEP}(?:{_PROCESS}{_SEP})?"
     rf"(?:[\[(]?{_LEVEL}\s*[\])]?{_SEP}(?:{_PROCESS}{_SEP})?(?:[\[(]?{_WHERE}[\])]?{_SEP})?"
     rf"|[\[(]?{_WHERE}[\])]?{_SEP}(?:{_PROCESS}{_SEP})?[\[(]?{_LEVEL}\s*[\])]?{_SEP})"
-    rf"|\[(?P<t2>{_SHORT_STAMP})\]\s*(?:\[{_LEVEL}\s*\]\s*(?:\[{_WHERE}\]\s*)?|\[{_WHERE}\]\s*\[{_LEVEL}\s*\]\s*|{_LEVEL}\s+{_WHERE}:\s?)[-:]?\s*"
-    rf"|[\[(]?{_LEVEL}\s*[\])]?(?:[ \t]+|:[ ]?)(?P<t3>{_SHORT_STAMP})?[ \t]*[\[(]?{_WHERE}[\])]?(?::[ ]?|[ ]+-[ ]+|[ ]+|(?<=[\])])[ ]*)"
+    rf"|\[(?P<t2>{_SHORT_STAMP})\]\s*(?:\[{_LEVEL}\s*\]\s*(?:\[{_WHERE}\]\s*)?|\[{_WHERE}\]\s*\[{_LEVEL}\s*\]\s*"
+    rf"|{_LEVEL}\s+{_WHERE}:\s?)[-:]?\s*"
+    rf"|[\[(]?{_LEVEL}\s*[\])]?(?:[ \t]+|:[ ]?)(?P<t3>{_SHORT_STAMP})?[ \t]*[\[(]?{_WHERE}[\])]?(?::[ ]?|[ ]+-[ ]+"
+    rf"|[ ]+|(?<=[\])])[ ]*)"
     rf")"
     # A pad or a second level is never part of the head: uvicorn's own `INFO:     ` is its message.
 )
@@ -50,161 +55,132 @@ _BARE_LEVEL = regex.compile(rf"[\[(]?{_LEVEL}[\])]?:? (?! )")
 _ONLY_FILE = regex.compile(rf"\[?{_FILE}\]?:? ")
 
 _HEADS = (
-    (
-        r"Load weight (?:begin|end)\.",
-        r"Memory pool end\.",
-        r"(?:\w+ )?KV Cache (?:is allocated|VA upper|skipped)",
-        r"Mamba Cache is allocated",
-    )
-    + (
-        r"Init (?:torch distributed|nccl|parallel) (?:begin|ends?)",
-        r"Capture .{0,60}?(?:[Gg]raph|extend) (?:begin|end|bs|num|failed)",
-    )
-    + (r"(?:Multi-thread l|L)oading [\w ()]{0,40}shards:", r"Capturing (?:batches|num tokens|prefill shape)")
-    + (
-        r"max_total_num_tokens=\d+,",
-        r"max_total_tokens=\d+ is larger",
-        r"server_args=(?:ServerArgs\(|\{)",
-        r"server_args: enable",
-    )
-    + (
-        r"Use [Ss]liding window memory pool",
-        r"Using KV cache dtype",
-        r"DSV4 ",
-        r"DSv4 ",
-        r"SW KV memory",
-        r"SWAKVPool ",
-        r"SWA (?:ring|pool)",
-    )
-    + (r"The available memory for KV cache", r"Memory profiling:", r"TPU Memory profiling", r"Memory baseline taken")
-    + (
-        r"The memory capacity is unbalanced",
-        r"Post-capture KV sizing",
-        r"Not enought? (?:GPU |host )?memory",
-        r"Scheduler hit an exception",
-    )
-    + (
-        r"The server is fired up",
-        r"Tree cache initialized",
-        r"Launch DP\d",
-        r"(?:Prefill?|Decode) batch",
-        r"Allocating .{0,60}\d GB",
-    )
-    + (
-        r"VirtualKV Cache",
-        r"Physical KV Cache",
-        r"Mamba selective_state_update",
-        r"Attention backend not ",
-        r"INFO:     ",
-    )
-    + (
-        r"Max running requests is reset",
-        r"Max concurrent requests",
-        r"(?:Piecewise |Cuda )[Gg]?(?:CUDA )?graph is",
-        r"Reserving \d+\.\d+ GB of the KV",
-    )
-    + (
-        r"(?:Res|S)et(?:ting)? (?:page.size|KV cache dtype|mem.fraction|max_running|swa_full|sliding_window)",
-        r"DP attention is enabled",
-    )
-    + (
-        r"Automatically (?:reduce|turn off|adjust)",
-        r"Multimodal model: ",
-        r"FlashMLA only supports",
-        r"TensorRT-LLM MLA only",
-        r"Use \w+ attention backend",
-    )
-    + (
-        r"Using CUDA (?:IPC|VMM) for multimodal",
-        r"CUDA IPC multimodal",
-        r"Preallocated \d+MB",
-        r"MmItemMemoryPool size",
-        r"Failed to run nvidia-smi",
-    )
-    + (
-        r"Pre-allocating symmetric",
-        r"Symmetric memory is enabled",
-        r"All Reduce config",
-        r"EPLB default-group",
-        r"HiCache ",
-        r"GDN ReplaySSM",
-    )
-    + (
-        r"Loaded weights leave no GPU",
-        r"(?:Decode o|O)ut of memory\. Try",
-        r"KV pool holds",
-        r"Overlap scheduler is disabled",
-        r"Peak GPU memory",
-    )
-    + (
-        r"max_running_requests is capped",
-        r"Update (?:engine )?weights",
-        r"LoRA adapter loading",
-        r"Initialize DeepSeekV4",
-        r"Hybrid swa model",
-    )
+    r"Load weight (?:begin|end)\.",
+    r"Memory pool end\.",
+    r"(?:\w+ )?KV Cache (?:is allocated|VA upper|skipped)",
+    r"Mamba Cache is allocated",
+    r"Init (?:torch distributed|nccl|parallel) (?:begin|ends?)",
+    r"Capture .{0,60}?(?:[Gg]raph|extend) (?:begin|end|bs|num|failed)",
+    r"(?:Multi-thread l|L)oading [\w ()]{0,40}shards:",
+    r"Capturing (?:batches|num tokens|prefill shape)",
+    r"max_total_num_tokens=\d+,",
+    r"max_total_tokens=\d+ is larger",
+    r"server_args=(?:ServerArgs\(|\{)",
+    r"server_args: enable",
+    r"Use [Ss]liding window memory pool",
+    r"Using KV cache dtype",
+    r"DSV4 ",
+    r"DSv4 ",
+    r"SW KV memory",
+    r"SWAKVPool ",
+    r"SWA (?:ring|pool)",
+    r"The available memory for KV cache",
+    r"Memory profiling:",
+    r"TPU Memory profiling",
+    r"Memory baseline taken",
+    r"The memory capacity is unbalanced",
+    r"Post-capture KV sizing",
+    r"Not enought? (?:GPU |host )?memory",
+    r"Scheduler hit an exception",
+    r"The server is fired up",
+    r"Tree cache initialized",
+    r"Launch DP\d",
+    r"(?:Prefill?|Decode) batch",
+    r"Allocating .{0,60}\d GB",
+    r"VirtualKV Cache",
+    r"Physical KV Cache",
+    r"Mamba selective_state_update",
+    r"Attention backend not ",
+    r"INFO:     ",
+    r"Max running requests is reset",
+    r"Max concurrent requests",
+    r"(?:Piecewise |Cuda )[Gg]?(?:CUDA )?graph is",
+    r"Reserving \d+\.\d+ GB of the KV",
+    r"(?:Res|S)et(?:ting)? (?:page.size|KV cache dtype|mem.fraction|max_running|swa_full|sliding_window)",
+    r"DP attention is enabled",
+    r"Automatically (?:reduce|turn off|adjust)",
+    r"Multimodal model: ",
+    r"FlashMLA only supports",
+    r"TensorRT-LLM MLA only",
+    r"Use \w+ attention backend",
+    r"Using CUDA (?:IPC|VMM) for multimodal",
+    r"CUDA IPC multimodal",
+    r"Preallocated \d+MB",
+    r"MmItemMemoryPool size",
+    r"Failed to run nvidia-smi",
+    r"Pre-allocating symmetric",
+    r"Symmetric memory is enabled",
+    r"All Reduce config",
+    r"EPLB default-group",
+    r"HiCache ",
+    r"GDN ReplaySSM",
+    r"Loaded weights leave no GPU",
+    r"(?:Decode o|O)ut of memory\. Try",
+    r"KV pool holds",
+    r"Overlap scheduler is disabled",
+    r"Peak GPU memory",
+    r"max_running_requests is capped",
+    r"Update (?:engine )?weights",
+    r"LoRA adapter loading",
+    r"Initialize DeepSeekV4",
+    r"Hybrid swa model",
 )
 HEAD = regex.compile(r"(?:\[BCG\] )?(?:" + "|".join(_HEADS) + r")")
 """How the messages begin that a start is full of: what tells a log without prefixes from other text."""
 
 
 _MARKS = (
-    (
-        "[20",
-        "[gpu_id=",
-        " TP",
-        "[TP",
-        "sglang.",
-        ".py:",
-        "Load",
-        "Memory",
-        "KV ",
-        "Init ",
-        "Captur",
-        "max_",
-        "server_args",
-        "memory",
-    )
-    + (
-        "sliding window",
-        "V4 ",
-        "v4 ",
-        "SWA",
-        "capacity",
-        "Post-capture",
-        "Scheduler hit",
-        "fired up",
-        "Tree cache",
-        "Launch DP",
-    )
-    + (
-        " batch",
-        "Allocating",
-        "Mamba",
-        "ttention",
-        "INFO",
-        "Max ",
-        "graph",
-        "Reserving",
-        "Setting",
-        "Reset",
-        "loading",
-        "MLA",
-    )
-    + (
-        "Automatically",
-        "Multimodal",
-        "CUDA",
-        "Preallocated",
-        "MmItem",
-        "nvidia-smi",
-        "All Reduce",
-        "EPLB",
-        "HiCache",
-        "GDN",
-        "Hybrid swa",
-    )
-    + ("Overlap scheduler", "Update ", "LoRA adapter", "Loaded weights")
+    "[20",
+    "[gpu_id=",
+    " TP",
+    "[TP",
+    "sglang.",
+    ".py:",
+    "Load",
+    "Memory",
+    "KV ",
+    "Init ",
+    "Captur",
+    "max_",
+    "server_args",
+    "memory",
+    "sliding window",
+    "V4 ",
+    "v4 ",
+    "SWA",
+    "capacity",
+    "Post-capture",
+    "Scheduler hit",
+    "fired up",
+    "Tree cache",
+    "Launch DP",
+    " batch",
+    "Allocating",
+    "Mamba",
+    "ttention",
+    "INFO",
+    "Max ",
+    "graph",
+    "Reserving",
+    "Setting",
+    "Reset",
+    "loading",
+    "MLA",
+    "Automatically",
+    "Multimodal",
+    "CUDA",
+    "Preallocated",
+    "MmItem",
+    "nvidia-smi",
+    "All Reduce",
+    "EPLB",
+    "HiCache",
+    "GDN",
+    "Hybrid swa",
+    "Overlap scheduler",
+    "Update ",
+    "LoRA adapter",
+    "Loaded weights",
 )
 
 
@@ -277,7 +253,7 @@ def _read_tag(tag: str, rank: RankTag) -> tuple[RankTag, datetime | None, tuple[
         values[name] = int(item["first"])
         if item["last"] is not None and 0 < int(item["last"]) - int(item["first"]) < 64:
             span = (name, int(item["first"]), int(item["last"]))
-    return replace(rank, **values, extra=" ".join(extra)), time, span  # type: ignore[arg-type]
+    return replace(rank, **values, extra=" ".join(extra)), time, span
 
 
 _EMPTY = RankTag()

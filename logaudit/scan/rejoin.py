@@ -45,12 +45,15 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
         (r"Not enought? memory", r"\d$|fraction-static\.$"),
     )
 )
+_HYPHEN = regex.compile(r"[A-Za-z]{2}-(?=[A-Za-z]{2})")
 _OPEN_PREFIX = regex.compile(r"\[\d{4}-[^\]]{0,60}$")
 _DATE = regex.compile(r"\d{4}-\d\d-\d\d$")
 _PREFIX_END = regex.compile(r"\s*[\w :.,\-]{0,60}\]")
 _STARTS = regex.compile(
-    r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b|.{0,60}\d+%\||\[rank\d|\[\w+\] "
-    r"|/[\w./\-]+:\d+:(?: |$)|/[\w./\-]{30}|(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
+    r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b"
+    r"|.{0,60}\d+%\||\[rank\d|\[\w+\] "
+    r"|/[\w./\-]+:\d+:(?: |$)|/[\w./\-]{30}|(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn"
+    r"|[A-Z][\w ]{0,40}: {2,}|\^+|~+\^)"
 )
 
 
@@ -90,8 +93,8 @@ def _first_word(text: str) -> int:
     if not words:
         return 0
     word = words[0]
-    at = word.find("-", 1)
-    return at + 1 if 0 < at < len(word) - 1 else len(word)
+    hyphen = _HYPHEN.search(word)
+    return hyphen.end() if hyphen else len(word)
 
 
 def learn(rows: Sequence[Row], before: Width | None = None) -> Width | None:
@@ -202,6 +205,8 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
         return False
     if width is not None:
         body = further[width.indent :] if indent_of(further) >= width.indent else further.lstrip()
+        if not message.strip():
+            return not starts_other(body)
         if width.kind == "sign":
             if length in (width.width, width.width + width.indent):
                 return True

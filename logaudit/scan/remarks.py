@@ -20,7 +20,8 @@ _BEHIND = regex.compile(
     r"(?:#|//|--+|;)[ \t].*"
     r"|\[[x×*] ?\d.*"
     r"|\([x×] ?\d+[^()]*\)"
-    r"|\((?:was|were|vs\.?|before|previously|prev|earlier|up from|down from|instead of|expected|should be|compare|note|NB|i\.e\.|!|\?)[^\n]*"
+    r"|\((?:was|were|vs\.?|before|previously|prev|earlier|up from|down from|instead of|expected|should be|compare"
+    r"|note|NB|i\.e\.|!|\?)[^\n]*"
     r")$",
     regex.DOTALL | regex.IGNORECASE,
 )

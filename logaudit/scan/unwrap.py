@@ -265,7 +265,7 @@ class Unwrapper:
         return ()
 
     def _join(self, leaves: list[Leaf]) -> list[list[Leaf]]:
-        """Logical lines, each the leaf that begins it with its further pieces; the first leaf carries the joined text."""
+        """Logical lines, each as the leaf that begins it, which carries the joined text, with its further pieces."""
         self._learn(leaves)
         spaced = self._blanks * 3 > self._seen
         groups: list[list[Leaf]] = []

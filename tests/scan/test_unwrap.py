@@ -12,7 +12,10 @@ from logaudit.scan.line import Line, SourceLine
 from logaudit.scan.unwrap import BLOCK_LINES, Unwrapper, unwrap
 
 BEGIN = "[2026-01-02 03:04:05 TP0] Load weight begin. avail mem=78.57 GB"
-END = "[2026-01-02 03:04:09 TP0] Load weight end. elapsed=4.32 s, type=LlamaForCausalLM, avail mem=63.51 GB, mem usage=15.06 GB."
+END = (
+    "[2026-01-02 03:04:09 TP0] Load weight end. elapsed=4.32 s, type=LlamaForCausalLM, "
+    "avail mem=63.51 GB, mem usage=15.06 GB."
+)
 END_TEXT = END.split("] ", 1)[1]
 
 

@@ -21,14 +21,16 @@ SAMPLES = (
 
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{2} [ \d]?\d(?: \d{4})? \d\d:\d\d:\d\d(?:\.\d{1,6})?)"
 _LINE = regex.compile(
-    rf"(?:<\d{{1,3}}>1? ?)?(?:(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?P<time>{STAMP})|{_DAY}|\[ {{0,8}}\d{{1,9}}\.\d{{1,9}}\])"
+    rf"(?:<\d{{1,3}}>1? ?)?(?:(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?P<time>{STAMP})|{_DAY}"
+    rf"|\[ {{0,8}}\d{{1,9}}\.\d{{1,9}}\])"
     r" (?:(?P<host>[\w.\-]{1,253}) )?(?P<unit>[\w.@/\\\-]{1,120})\[\d{1,10}\]: ?"
 )
 _PLAIN = regex.compile(
     rf"(?:<\d{{1,3}}>1? ?)?(?:(?P<time>{STAMP})|{_DAY}) (?P<host>[\w.\-]{{1,253}}) (?P<unit>[\w.@/\\\-]{{1,120}}): "
 )
 _RFC5424 = regex.compile(
-    rf"<\d{{1,3}}>1 (?P<time>{STAMP}) (?P<host>\S{{1,253}}) (?P<unit>\S{{1,120}}) \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) ?"
+    rf"<\d{{1,3}}>1 (?P<time>{STAMP}) (?P<host>\S{{1,253}}) (?P<unit>\S{{1,120}}) \S{{1,128}} \S{{1,32}} (?:-"
+    rf"|\[[^\]]*\]) ?"
 )
 _EXPORT = regex.compile(r"MESSAGE=")
 _FIELD = regex.compile(r"_{0,2}[A-Z][A-Z0-9_]{1,63}=|MESSAGE$")

@@ -42,9 +42,25 @@ _AROUND = frozenset(
         "results",
         "events",
         "logEvents",
+        "streams",
+        "values",
+        "entries",
+        "logs",
+        "lines",
+        "hits",
+        "messages",
+        "records",
+        "items",
+        "resource",
+        "value",
+        "cells",
+        "outputs",
+        "worksheets",
+        "traceback",
+        "output",
+        "stdout",
+        "stderr",
     )
-    + ("streams", "values", "entries", "logs", "lines", "hits", "messages", "records", "items", "resource", "value")
-    + ("cells", "outputs", "worksheets", "traceback", "output", "stdout", "stderr")
 )
 _TIMES = (
     "time",

@@ -13,8 +13,10 @@ SURE = True
 SAMPLES = (("```text", ()), ("|---|---|", ()), ("<details>", ()))
 
 _BLOCK = regex.compile(
-    r"\s*(?:(?:`{3,}|~{3,})[\w+.\-{} ]{0,40}|</?(?:pre|code|details|summary|p|div|blockquote|ul|ol|table|tbody|thead)(?:\s[^<>]{0,200})?>|"
-    r"<summary>[^<>]{0,200}</summary>|\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?|[┌┐└┘├┤┬┴┼╭╮╰╯─━═╔╗╚╝╠╣+]{3,}|\+(?:-{3,}\+)+"
+    r"\s*(?:(?:`{3,}|~{3,})[\w+.\-{} ]{0,40}|</?(?:pre|code|details|summary|p|div|blockquote|ul|ol|table|tbody"
+    r"|thead)(?:\s[^<>]{0,200})?>|"
+    r"<summary>[^<>]{0,200}</summary>|\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?|[┌┐└┘├┤┬┴┼╭╮╰╯─━═╔╗╚╝╠╣+]{3,}"
+    r"|\+(?:-{3,}\+)+"
     r"|section_(?:start|end):\d+:\S*|==> .{1,300} <==)\s*$"
 )
 _OPEN = regex.compile(r"\s*(?:<(?:pre|code)(?:\s[^<>]{0,200})?>\s*)+(?P<text>\S.*)$", regex.DOTALL)

@@ -18,7 +18,8 @@ SAMPLES = (
 _MPI = regex.compile(r"\[(?P<job>\d{1,6}),(?P<task>\d{1,6})\](?:<std\w{3,4}>)?(?:\[[^\]]{0,60}\])?: ?")
 _SRUN = regex.compile(r" {0,5}(?P<task>\d{1,5}): ")
 _RANK = regex.compile(
-    r"\[?(?:rank|default|local_rank|worker|node|task|proc|host|Rank)[ _:=-]?(?P<task>\d{1,5})(?:\]:?|:)(?P<gap> ?)|\[(?P<t2>\d{1,5})\]:?(?P<gap2> )"
+    r"\[?(?:rank|default|local_rank|worker|node|task|proc|host|Rank)[ _:=-]?(?P<task>\d{1,5})(?:\]:?|:)(?P<gap> ?)"
+    r"|\[(?P<t2>\d{1,5})\]:?(?P<gap2> )"
 )
 
 
