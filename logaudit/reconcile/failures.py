@@ -159,6 +159,8 @@ def _raised(case: Case, base: Advice, needed_gib: float = 0.0) -> Advice:
     if most < LEAST_LEFT_GIB or value >= 1:
         return replace(base, direction="neither", smallest=value, impossible=True)
     suggested = _comfortable(base.automatic, value, most, start.value)
+    if base.fraction is not None and suggested <= base.fraction:
+        return replace(base, direction="neither", smallest=value)
     return replace(
         base,
         direction="raise",

@@ -208,16 +208,19 @@ def bytes_per_token(case: Case) -> float | None:
 
 
 def context_length(case: Case) -> int | None:
-    """Tokens of a full-length request."""
+    """Tokens of a full-length request, also as the last good start had it."""
+    known = (case, case.previous)
+    return next((found for one in known if one is not None and (found := _context_length(one)) is not None), None)
+
+
+def _context_length(case: Case) -> int | None:
     printed = next((s.context_length for s in case.launch.schedulers if s.context_length), None)
     if printed is not None:
         return printed
     asked = number(case, "context_length")
     if asked:
         return asked
-    if case.given.config is not None:
-        return case.given.config.context_length
-    return None if case.previous is None else context_length(case.previous)
+    return None if case.given.config is None else case.given.config.context_length
 
 
 def requests(case: Case) -> int | None:

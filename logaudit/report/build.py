@@ -8,10 +8,12 @@ from typing import Any
 from logaudit.interval import Interval
 from logaudit.launches.model import Launch, RankKey
 from logaudit.reconcile.case import Case
+from logaudit.reconcile.findings import all_findings
 from logaudit.reconcile.inputs import dp_attention, primary_ranks
 from logaudit.reconcile.ledger import Item, Ledger
 from logaudit.reconcile.options import Choice
 from logaudit.report import document as doc
+from logaudit.report.command import corrected_command
 from logaudit.report.findings import words_of
 from logaudit.report.verdict import verdict
 from logaudit.sizing.model import Expectation, Term
@@ -372,6 +374,7 @@ def launch_document(
 
     launch = case.launch
     alike = _alike(case.ledgers)
+    found_by_rules = all_findings(case)
     found = doc.LaunchDoc(
         index=launch.index,
         source=launch.source,
@@ -392,9 +395,10 @@ def launch_document(
         naive=[doc.NaiveSum(n.belief, n.gib, n.tokens, n.off_by_gib, n.why) for n in case.naive],
         ledger=[_ledger(ledger, count) for ledger, count in zip(case.ledgers, alike, strict=True)],
         options=[_option(choice) for choice in options],
-        findings=words_of(case),
+        findings=words_of(found_by_rules),
         unrecognised=list(unrecognised),
         verdict=verdict(case),
+        corrected_command=corrected_command(case, found_by_rules),
         timeline=_timeline(case),
         adjusted_args=_adjusted(launch),
         notes=list(launch.notes),

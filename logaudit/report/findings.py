@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import regex
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from logaudit.reconcile.case import Case, Found
-from logaudit.reconcile.findings import all_findings
+from logaudit.reconcile.case import Found
 from logaudit.report.document import Finding
 from logaudit.report.environment import template_folder
 
@@ -55,8 +55,8 @@ def _block(found: Found, name: str) -> str:
     return BEFORE_PUNCTUATION.sub(r"\1", " ".join(text.split()))
 
 
-def words_of(case: Case) -> list[Finding]:
-    """The findings of one start, worst first."""
+def words_of(rules_found: Sequence[Found]) -> list[Finding]:
+    """The findings of one start in words, worst first."""
     findings = [
         Finding(
             code=found.code,
@@ -66,6 +66,6 @@ def words_of(case: Case) -> list[Finding]:
             evidence=list(found.evidence),
             action=_block(found, "action"),
         )
-        for found in all_findings(case)
+        for found in rules_found
     ]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))

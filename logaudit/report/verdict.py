@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from logaudit.interval import Interval
 from logaudit.reconcile.case import Case
+from logaudit.reconcile.compare_starts import differences
+from logaudit.reconcile.failures import Advice, advise
 
 OUTCOME_WORDS = {
     "ready": "Ready",
@@ -47,13 +49,78 @@ def _releases(case: Case) -> str:
     return f"SGLang {low}" if low == high else f"SGLang {low} to {high}"
 
 
+MOST_CHANGES = 2
+"""How many changes since the last good start the title names."""
+
+
+def _since_good(case: Case) -> str:
+    """What is different from the last good start in the same log, in a sentence for the title."""
+    found = differences(case)
+    if found is None:
+        return ""
+    if not found.changes:
+        return " The last good start had the same memory arguments and as much free."
+    told = [f"{change.name} {change.now} instead of {change.before}" for change in found.changes[:MOST_CHANGES]]
+    more = len(found.changes) - len(told)
+    return f" Unlike the last good start: {', '.join(told)}{f', and {more} more' if more else ''}."
+
+
+def _asked(advice: Advice) -> str | None:
+    """How much was asked for and how much was there."""
+    asked, there = advice.asked_gib, advice.there_gib
+    if advice.reason == "no_kv_room" and asked is not None and there is not None:
+        rest = "nothing is" if asked >= there else f"{_gib(there - asked)} are"
+        return (
+            f"{_gib(there)} were free after loading and the fraction keeps {_gib(asked)} free: {rest} left for pools."
+        )
+    if advice.reason == "state_takes_all" and there is not None:
+        need = "" if asked is None else f", which need {_gib(asked)}"
+        slots = advice.detail.get("slots")
+        return (
+            f"{_gib(there)} were left for state and KV cache, and {slots} state slots{need}, come before the KV cache."
+        )
+    if advice.reason in {"host_memory", "unbalanced", "kv_exhausted"} or asked is None:
+        return None
+    return f"{_gib(asked)} were asked for" + ("." if there is None else f", {_gib(there)} were there.")
+
+
+def _what_to_do(advice: Advice) -> str | None:
+    """Raise the fraction, lower it, or neither, with the number."""
+    if advice.impossible:
+        least = "" if advice.smallest is None else f": it would have to be above {advice.smallest:.4f}"
+        return f"No --mem-fraction-static can work{least}."
+    if advice.direction == "neither":
+        if advice.reason in {"unknown", "not_memory"}:
+            return None
+        return "Neither raising nor lowering --mem-fraction-static helps; see the findings."
+    verb = "Raise" if advice.direction == "raise" else "Lower"
+    if advice.suggested is None:
+        return f"{verb} --mem-fraction-static."
+    now = "" if advice.fraction is None else f" from {advice.fraction:.4g}"
+    text = f"{verb} --mem-fraction-static{now} to {advice.suggested:.4g}"
+    if advice.direction == "raise" and advice.smallest is not None:
+        text += f" (above {advice.smallest:.4f} it starts)"
+    for part in advice.for_tokens[:1]:
+        if part.left_gib > 0 and part.fraction < 1:
+            text += f"; {part.fraction:.4g} holds {_tokens(part.tokens)} tokens, {part.what}"
+    return text + "."
+
+
+def _advice(case: Case) -> list[str]:
+    """What the reader of a crashed start needs first."""
+    advice = advise(case)
+    if advice is None:
+        return []
+    return [part for part in (_asked(advice), _what_to_do(advice)) if part is not None]
+
+
 def title(case: Case) -> str:
     """One line: outcome, and whether the cache is as large as it should be."""
     launch, status = case.launch, case.comparison.status
     if launch.failure is not None and launch.outcome == "crashed":
         reason = FAILURE_WORDS[launch.failure.kind]
         phase = PHASE_WORDS.get(launch.failure.phase, f"in phase {launch.failure.phase}")
-        return f"Crashed {phase}: {reason}."
+        return f"Crashed {phase}: {reason}.{_since_good(case)}"
     outcome = OUTCOME_WORDS.get(launch.outcome, launch.outcome.capitalize())
     if status == "explained" and case.comparison.actual_tokens is not None:
         if any(cause.code == "user_cap" for cause in case.causes):
@@ -160,6 +227,7 @@ def verdict(case: Case) -> list[str]:
     sentences = [title(case)]
     failure = case.launch.failure
     if case.launch.outcome == "crashed" and failure is not None:
+        sentences += _advice(case)
         rank = "" if failure.rank is None or failure.rank.tp is None else f" on rank TP{failure.rank.tp}"
         first = failure.text.splitlines()[0] if failure.text else ""
         sentences.append(f"Line {failure.line}{rank}: {first}")

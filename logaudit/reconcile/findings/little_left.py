@@ -12,13 +12,14 @@ SEVERITIES = ("notice", "warning")
 NOTICE_SHARE = 0.8
 WARNING_SHARE = 0.4
 LEAST_GIB = 1.0
+WARNING_SHARE_OF_CARD = 0.025
 
 
 def find(case: Case) -> Found | None:
     """Fires when less is left than the release's own rule for the fraction keeps for activations, or under 1 GiB.
 
-    A notice under 80 % of the rule's figure, a warning under 40 % or 1 GiB: the rule is careful, many servers run
-    well with less.
+    A notice under 80 % of the rule's figure; a warning under 1 GiB, or under 40 % and 2.5 % of what was free before
+    loading: the rule is careful, many servers run well with less.
     """
     free, start = m.left(case), m.before(case)
     if free is None or start is None or start.value <= 0 or not m.served(case):
@@ -31,7 +32,8 @@ def find(case: Case) -> Found | None:
         return None
     if rule is not None and not scarce and free.value >= NOTICE_SHARE * rule.gib:
         return None
-    low = scarce or (rule is not None and free.value < WARNING_SHARE * rule.gib)
+    tight = free.value < WARNING_SHARE_OF_CARD * start.value
+    low = scarce or (rule is not None and tight and free.value < WARNING_SHARE * rule.gib)
     fraction = None if case.fraction is None else case.fraction.interval.value
     wanted = LEAST_GIB if rule is None else rule.gib
     lower, smallest = None, None
