@@ -27,6 +27,15 @@ def _user_cap(case: Case) -> Cause | None:
     return Cause("user_cap", size, tokens, () if line is None else (line,), detail)
 
 
+def _inconsistent_lines(case: Case) -> Cause | None:
+    """A pool's printed size contradicts its tokens under the model's config: another model, or altered figures."""
+    expectation = case.expectation
+    if expectation is None or not expectation.inconsistent:
+        return None
+    lines = tuple(pool.line for pool in (case.inputs.pools if case.inputs else ()) if pool.gib is not None)
+    return Cause("inconsistent_lines", None, None, lines[:2], "; ".join(expectation.inconsistent))
+
+
 def _shared_host_memory(case: Case) -> Cause | None:
     """On a CPU free memory is the host's: what ranks and other processes took before the pool was sized is in no line.
 
@@ -46,7 +55,7 @@ def _shared_host_memory(case: Case) -> Cause | None:
 EXPLANATIONS = (_shared_host_memory,)
 """Rules that can close a gap, each with its own bounds."""
 
-EFFECTS = (_user_cap,)
+EFFECTS = (_user_cap, _inconsistent_lines)
 """Rules that say what limited the cache; the formula already holds them."""
 
 
@@ -65,6 +74,8 @@ def settled(case: Case) -> Comparison:
     comparison, expectation = case.comparison, case.expectation
     if comparison.status != "unexplained" or comparison.gap_gib is None or expectation is None:
         return comparison
+    if expectation.inconsistent:
+        return comparison
     closing = [cause.gib for cause in case.causes if cause.gib is not None and cause.code not in EFFECT_CODES]
     if not closing:
         return comparison
@@ -73,7 +84,7 @@ def settled(case: Case) -> Comparison:
     return replace(comparison, status="explained_with_residual") if left < threshold_gib(expectation) else comparison
 
 
-EFFECT_CODES = frozenset({"user_cap"})
+EFFECT_CODES = frozenset({"user_cap", "inconsistent_lines"})
 
 
 def with_causes(case: Case) -> Case:

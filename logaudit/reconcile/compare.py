@@ -49,6 +49,7 @@ def threshold_gib(expectation: Expectation) -> float:
 def compare(expectation: Expectation, actual_tokens: int | None, *, refused: bool) -> Comparison:
     """Status and gap of one expectation against the printed count.
 
+    Printed pools whose size contradicts their own tokens leave the log unexplained, whatever its token count.
     `refused` is a start that SGLang ended itself for want of memory: it is explained when the formula leaves no
     room for a single page.
     """
@@ -67,6 +68,8 @@ def compare(expectation: Expectation, actual_tokens: int | None, *, refused: boo
         gap_gib = None
     else:
         gap_gib = (Interval.exact(actual_tokens) - expected) * expectation.bytes_per_token / GIB
+    if expectation.inconsistent:
+        return Comparison("unexplained", actual_tokens, expected, gap_tokens, gap_gib, ())
     if gap == 0:
         return Comparison("explained", actual_tokens, expected, 0, gap_gib, ())
     size = 0.0 if expectation.bytes_per_token is None else abs(gap) * expectation.bytes_per_token.value / GIB
