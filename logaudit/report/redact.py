@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -107,7 +107,7 @@ class Redactor:
     def _limit(self, text: str) -> float:
         return self._seconds * (1 + len(text) // (1 << 20))
 
-    def _learn(self, text: str) -> list[Span]:
+    def _learn(self, text: str) -> Sequence[Span]:
         found = spans(text, seconds=self._seconds)
         for span in found:
             if span.learn:
@@ -165,7 +165,7 @@ class Redactor:
                 at = text.find(form, end)
         return found
 
-    def _redacted(self, text: str, found: list[Span]) -> str:
+    def _redacted(self, text: str, found: Sequence[Span]) -> str:
         parts: list[str] = []
         at = 0
         for span in _joined([*found, *self._learnt_spans(text)]):

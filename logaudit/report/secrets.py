@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from time import monotonic
 
 import regex
@@ -209,12 +210,26 @@ class TooSlow(Exception):
     """A pattern needed longer than it was given; the text must be treated as a secret."""
 
 
-def spans(text: str, *, seconds: float = 2.0) -> list[Span]:
+def spans(text: str, *, seconds: float = 2.0) -> Sequence[Span]:
     """Every secret in `text`, in order, overlaps merged.
 
     `seconds` is the time that one pattern may take for each started MiB. Raises TooSlow past that.
     """
-    limit = seconds * (1 + len(text) // (1 << 20))
+    if len(text) <= _SHORT:
+        return _short_spans(text, seconds)
+    return _spans(text, seconds * (1 + len(text) // (1 << 20)))
+
+
+_SHORT = 400
+
+
+@lru_cache(maxsize=16_384)
+def _short_spans(text: str, limit: float) -> tuple[Span, ...]:
+    """The same for a short text: a document repeats its field names and words."""
+    return tuple(_spans(text, limit))
+
+
+def _spans(text: str, limit: float) -> list[Span]:
     low = text.lower()
     try:
         return _merged(
