@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from logaudit.cli.redact import RedactOption
+from logaudit.cli.redact import RedactOption, redactor_for
 from logaudit.errors import SourceError
 
 if TYPE_CHECKING:
     from logaudit.tickets import Delivery
+
+UpdateOption = Annotated[bool, typer.Option("--update", help="Replace the comment that logaudit wrote before.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would go to the ticket, and send nothing.")]
+AttachOption = Annotated[
+    str | None,
+    typer.Option("--attach", metavar="TICKET", help="Put the report on this ticket: `logaudit attach --help`."),
+]
 
 
 def attach(
@@ -24,24 +31,24 @@ def attach(
             help="jira:OPS-123, github:owner/repo#12, gitlab:group/project#12, redmine:123, or the ticket's URL.",
         ),
     ],
-    update: Annotated[bool, typer.Option("--update", help="Replace the comment that logaudit wrote before.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    update: UpdateOption = False,
+    dry_run: DryRunOption = False,
     also: RedactOption = None,
 ) -> int:
     """Put REPORT.html on a ticket: a comment that says what the first screen says, and the report itself.
 
     Credentials come from the environment and the files of each tracker's own client, never from the command line.
     """
-    from logaudit.report.redact import Redactor
     from logaudit.report.stored import stored_report
     from logaudit.tickets import deliver
 
     document = stored_report(report)
     if document is None:
         raise SourceError("is no report of logaudit", where=report, do="make one: logaudit report LOG -o REPORT.html")
-    redactor = Redactor(hosts="hosts" in (also or ()), paths="paths" in (also or ()))
     is_html = report.lower().endswith((".html", ".htm"))
-    done = deliver(document, report if is_html else None, to, update=update, dry_run=dry_run, redactor=redactor)
+    done = deliver(
+        document, report if is_html else None, to, update=update, dry_run=dry_run, redactor=redactor_for(also)
+    )
     print_delivery(done)
     return 0
 

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from logaudit.errors import LogauditError, OutputError
+
+if TYPE_CHECKING:
+    from logaudit.report.redact import Redactor
 
 
 class Also(StrEnum):
@@ -43,14 +46,13 @@ def redact(
 ) -> int:
     """Write a copy of LOG in which secrets are replaced, and which gives the same report."""
     from logaudit.cli.output import check_target
-    from logaudit.report.redact import Redactor
     from logaudit.report.redact_log import redact_log
 
     if output is not None:
         check_target(output, force=force)
         if output.exists() and log != "-" and os.path.exists(log) and os.path.samefile(log, output):
             raise OutputError("is the log itself", where=str(output), do="name another file")
-    redactor = Redactor(hosts="hosts" in (also or ()), paths="paths" in (also or ()))
+    redactor = redactor_for(also)
     with _readable_twice(log) as read, _target(output) as stream:
         for block in redact_log(read, redactor):
             stream.write(block)
@@ -58,6 +60,13 @@ def redact(
     found = ", ".join(f"{count} × {kind}" for kind, count in redactor.counts.items())
     sys.stderr.write(f"logaudit: replaced: {found or 'nothing'}\n")
     return 0
+
+
+def redactor_for(also: list[Also] | None) -> Redactor:
+    """A redactor for secrets and for what `--redact` names besides."""
+    from logaudit.report.redact import Redactor
+
+    return Redactor(hosts=Also.HOSTS in (also or ()), paths=Also.PATHS in (also or ()))
 
 
 @contextmanager

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from logaudit.cli.attach import AttachOption, DryRunOption, UpdateOption, print_delivery
 from logaudit.cli.reach import NoRemoteFilter, NvidiaSmi, ProbeIt, SshOption, Via, make_reach
+from logaudit.cli.redact import RedactOption, redactor_for
 from logaudit.errors import LogauditError
 from logaudit.sources.remote.reach import NEAR, Reach
 
@@ -69,6 +71,10 @@ def report(
             metavar="N", help="Only start N, counted from 0 as in the report; -1 is the last.", show_default=False
         ),
     ] = None,
+    also: RedactOption = None,
+    attach: AttachOption = None,
+    update: UpdateOption = False,
+    dry_run: DryRunOption = False,
     via: Via = None,
     ssh_option: SshOption = None,
     no_remote_filter: NoRemoteFilter = False,
@@ -92,12 +98,19 @@ def report(
         document = read(logs, model_config, draft_model_config, gpu_memory, reach)
     if launch is not None:
         document = only_launch(document, launch)
+    if also:
+        document = redactor_for(also).document(document)
     if output is None:
         terminal = sys.stdout.isatty()
         text = render(document, chosen, full=full, colour=wants_colour(), width=columns(full, terminal))
         write_standard_output(text)
     else:
         write_file(output, render(document, chosen, full=True, width=100).encode(), force=force)
+    if attach is not None:
+        from logaudit.tickets import deliver
+
+        page = output if chosen == "html" else None
+        print_delivery(deliver(document, page, attach, update=update, dry_run=dry_run, redactor=redactor_for(also)))
     return int((check or strict) and needs_attention(document, strict=strict))
 
 

@@ -176,3 +176,12 @@ def test_a_credential_on_the_command_line_is_not_echoed(
     for ticket in ("https://me:CANARY-pw@tracker.example/x", "https://me:CANARY-pw@tracker.example/browse/OPS-1"):
         assert run(["--verbose", "attach", "out.html", "--to", ticket]) == 3
     _assert_clean(place, capfd)
+
+
+def test_a_report_goes_to_the_ticket_as_it_is_made(
+    place: Path, tracker: TrackerServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["report", "planted.log", "--attach", "jira:OPS-12", "--redact", "hosts", "-o", "out.html"]) == 0
+    assert tracker.files[0][1] == (place / "out.html").read_bytes()
+    assert run(["report", "planted.log", "--attach", "github:owner/repo#12", "--dry-run"]) == 0
+    assert "Nothing was sent." in _assert_clean(place, capfd)
