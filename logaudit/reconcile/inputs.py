@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from packaging.version import Version
 
 from logaudit.interval import Interval
-from logaudit.launches.model import Launch, RankReadings
+from logaudit.launches.keys import key_of
+from logaudit.launches.model import Launch, Pool, RankReadings, WorkerReadings
 from logaudit.reconcile.fraction import Fraction
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sizing.model import PrintedPool, SizingInputs, StageReadings
@@ -93,7 +95,56 @@ def _pools_taken(rows: Sequence[Mapping[str, Any]]) -> Interval | None:
     return None
 
 
-def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
+BUDGET_FIELDS = {"kv_budget": "budget_gib", "memory_profiling": "rest_gib", "tpu_memory_profiling": "budget_gib"}
+"""Lines by which a build prints the budget that it divides, and the field that holds it."""
+
+
+def printed_budget(launch: Launch) -> tuple[Interval | None, int | None]:
+    """The budget of the target's pool as the build printed it, lowest over the replica's ranks, and its line.
+
+    A rank prints the line again for its draft: the first one is the target's.
+    """
+    replica = replica_of(launch)
+    first: dict[RankKey, tuple[Interval, int]] = {}
+    for record in launch.records:
+        name = BUDGET_FIELDS.get(record.kind)
+        value = None if name is None else record.fields.get(name)
+        key = key_of(record)
+        if isinstance(value, Interval) and (replica is None or key.dp in (None, replica)):
+            first.setdefault(key, (value, record.line))
+    if not first:
+        return None, None
+    lowest = min(first.values(), key=lambda found: found[0].value)
+    return Interval.minimum(*(value for value, _ in first.values())), lowest[1]
+
+
+def absent_ranks(launch: Launch) -> tuple[str, ...]:
+    """Names of the ranks of the first replica that printed no figure, runs of them as one; () where not known."""
+    tp, pp = launch.args.get("tp_size"), launch.args.get("pp_size", 1)
+    if not isinstance(tp, int) or not isinstance(pp, int) or tp * pp > MOST_RANKS:
+        return ()
+    seen = {(rank.key.pp or 0, rank.key.tp or 0) for rank in primary_ranks(launch)}
+    names: list[str] = []
+    for stage in range(pp):
+        prefix = f"PP{stage} " if pp > 1 else ""
+        gone = [number for number in range(tp) if (stage, number) not in seen]
+        for _, run in groupby(enumerate(gone), key=lambda pair: pair[1] - pair[0]):
+            numbers = [number for _, number in run]
+            names.append(prefix + (f"TP{numbers[0]}" if len(numbers) == 1 else f"TP{numbers[0]} to TP{numbers[-1]}"))
+    return tuple(names)
+
+
+MOST_RANKS = 4096
+
+
+def _tokens_of(pool: Pool, worker: WorkerReadings, launch: Launch) -> int | None:
+    """Tokens of a pool; releases up to 0.4.3 print them only in the scheduler's line, for the target's one pool."""
+    if pool.tokens is not None or worker.worker != "target" or pool.name != "kv" or not launch.schedulers:
+        return pool.tokens
+    return launch.schedulers[0].max_total_num_tokens
+
+
+def printed_pools(launch: Launch, ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
     """The pools of the first rank of each stage, the draft's marked."""
     out: list[PrintedPool] = []
     seen: set[int | None] = set()
@@ -108,7 +159,7 @@ def printed_pools(ranks: list[RankReadings]) -> tuple[PrintedPool, ...]:
                 out.append(
                     PrintedPool(
                         name=pool.name,
-                        tokens=pool.tokens,
+                        tokens=_tokens_of(pool, worker, launch),
                         gib=None if pool.virtual else pool.gib,
                         line=pool.line,
                         dtype=pool.dtype or worker.kv_dtype,
@@ -191,6 +242,7 @@ def sizing_inputs(
     drafts = [worker for rank in ranks for worker in rank.workers[1:]]
     mamba = next((pool for worker in target_rows for pool in worker.pools if pool.name == "mamba"), None)
     dsv4_bytes, dsv4_fixed = _dsv4(launch)
+    budget, budget_line = printed_budget(launch)
     return SizingInputs(
         release=release,
         args=launch.args,
@@ -199,7 +251,7 @@ def sizing_inputs(
         fraction_origin="" if fraction is None else fraction.origin,
         readings=readings,
         all_ranks_print=world is None or len(readings) >= world,
-        pools=printed_pools(ranks),
+        pools=printed_pools(launch, ranks),
         config=given.config,
         draft_config=given.draft_config,
         architecture=next((w.model_type for w in target_rows if w.model_type), None),
@@ -219,4 +271,6 @@ def sizing_inputs(
         dsv4_fixed_gib=dsv4_fixed,
         post_capture=any(record.kind == "post_capture_kv" for record in launch.records),
         args_line=launch.args_line,
+        printed_budget_gib=budget,
+        printed_budget_line=budget_line,
     )
