@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from logaudit.interval import Interval
 from logaudit.launches.keys import key_of
-from logaudit.launches.model import Launch, Pool, RankReadings, WorkerReadings
+from logaudit.launches.model import Launch, Pool, RankKey, RankReadings, WorkerReadings
 from logaudit.reconcile.fraction import Fraction
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sizing.model import PrintedPool, SizingInputs, StageReadings
