@@ -46,7 +46,9 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
     )
 )
 _HYPHEN = regex.compile(r"[A-Za-z]{2}-(?=[A-Za-z]{2})")
+_WRITTEN_END = regex.compile(r"(?:\\n|[⏎↵])\[?[^\]\\⏎↵]{0,60}$")
 _OPEN_PREFIX = regex.compile(r"\[\d{4}-[^\]]{0,60}$")
+_DIGITS = regex.compile(r"\d+")
 _DATE = regex.compile(r"\d{4}-\d\d-\d\d$")
 _PREFIX_END = regex.compile(r"\s*[\w :.,\-]{0,60}\]")
 _STARTS = regex.compile(
@@ -120,15 +122,29 @@ def _indent(further: Sequence[str]) -> int:
     return 0 if least == 1 and len(further) < 4 and not all(text.startswith("\t") for text in further) else least
 
 
+def _kind(row: Row) -> str:
+    """Equal for lines that several ranks print alike: they are no more evidence than one."""
+    text: str = _DIGITS.sub("0", row.message or row.text)
+    return text
+
+
 def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]]) -> Width | None:
     lengths = Counter(a.length for a, _ in cuts if 20 <= a.length <= MAX_WIDTH)
     starts = Counter(a.length for a, _ in cuts if a.starts and 20 <= a.length <= MAX_WIDTH)
-    if not lengths:
-        return None
-    width = max(starts or lengths, key=lambda length: ((starts or lengths)[length], length))
+    candidates = [counter.most_common(1)[0][0] for counter in (lengths, starts) if counter]
+    if starts:
+        candidates.append(max(starts))
+    for width in dict.fromkeys(candidates):
+        found = _of_width(rows, cuts, width)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_width(rows: Sequence[Row], cuts: list[tuple[Row, Row]], width: int) -> Width | None:
     indent = _indent([b.text for a, b in cuts if a.length == width and not starts_other(b.text)])
     full = {width, width + indent}
-    exact = [a for a, b in cuts if a.length in full and not starts_other(b.text)]
+    exact = {_kind(a) for a, b in cuts if a.length in full and not starts_other(b.text)}
     longer = sum(row.length > width + indent for row in rows)
     standing = sum(row.length == width and row.starts for row in rows[:-1])
     followed = sum(a.length == width and a.starts for a, _ in cuts)
@@ -138,8 +154,8 @@ def _by_sign(rows: Sequence[Row], cuts: list[tuple[Row, Row]]) -> Width | None:
     if near < 0.5 * len(cuts) and len(exact) < 6:
         return None
     # Words cut at blanks hit the width exactly only now and then.
-    shorter = sum(max(width - 25, 1) <= a.length < width - 2 and not starts_other(b.text) for a, b in cuts)
-    if shorter > 0.34 * len(exact):
+    shorter = {_kind(a) for a, b in cuts if max(width - 25, 1) <= a.length < width - 2 and not starts_other(b.text)}
+    if len(shorter) > 0.34 * len(exact):
         return None
     return Width("sign", width, indent)
 
@@ -197,8 +213,13 @@ def starts_other(text: str) -> bool:
     return _STARTS.match(text) is not None
 
 
-def belongs(message: str, length: int, further: str, width: Width | None) -> bool:
-    """Whether `further` continues `message`, whose last physical line was `length` long."""
+def belongs(message: str, length: int, further: str, width: Width | None, lost: int = 0) -> bool:
+    """Whether `further` continues `message`, whose last physical line was `length` long.
+
+    `lost` is how many signs of colours were taken off `further`: they were part of its last word when it was broken.
+    """
+    if width is not None and _WRITTEN_END.search(message):
+        return True
     if _OPEN_PREFIX.match(message):
         return _PREFIX_END.match(further) is not None
     if message.startswith("server_args") and not unfinished(message):
@@ -214,7 +235,8 @@ def belongs(message: str, length: int, further: str, width: Width | None) -> boo
                 goes_on = not finished(message) or _BEGUN.match(body) or body[:1].islower() or body[:1].isdigit()
                 return bool(goes_on) and not starts_other(body)
         elif (
-            length + 1 + _first_word(body) > width.width and width.width - 80 < length <= width.width
+            length + 1 + _first_word(body) + (0 if " " in body else lost) > width.width
+            and width.width - 80 < length <= width.width
         ) and not starts_other(body):
             if not finished(message):
                 return True

@@ -305,7 +305,7 @@ class Unwrapper:
             # A message whose first words were cut off from its prefix looks like a start.
             joins = width is not None and rejoin.barely_begun(message) and not rejoin.starts_other(leaf.text)
         else:
-            joins = rejoin.belongs(message, length, leaf.text, width)
+            joins = rejoin.belongs(message, length, leaf.text, width, leaf.lost)
         if not joins:
             return None
         self._name(rejoin.NAME)

@@ -46,7 +46,7 @@ def _row(text: str) -> Hit | None:
         cell = inner[at:].lstrip().lstrip("`* ")
         if is_bare(cell):
             end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
-            body = inner[at:end].strip()
+            body = _cell(inner[at:end])
             return Hit(_lines(body), shape=f"bar {index} {int(closed)}")
     end = ends[-1] if closed and ends else len(inner)
     return Hit(_lines(_cell(inner[:end])), shape=f"bar 0 {int(closed)}")
