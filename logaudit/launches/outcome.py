@@ -82,15 +82,23 @@ STEPS = (
 """Phases from the last to the first, with the kinds that say that a rank has come there."""
 
 
+def _root(record: Record) -> FailureKind | None:
+    """The reason that a record names; a failed capture names memory where the error that it wraps does."""
+    if record.kind == "err_capture_failed" and "out of memory" in record.text:
+        return "memory"
+    return ROOTS.get(record.kind)
+
+
 def _reason(candidates: Sequence[Record]) -> tuple[Record, FailureKind]:
     """The record that names the reason: the first that speaks of memory or another known cause.
 
     Symptoms (a broken collective, a watchdog) count only when nothing else is named, since every other rank
     prints them when one dies.
     """
-    named = [record for record in candidates if record.kind in ROOTS and record.kind not in SYMPTOMS]
-    if named:
-        return named[0], ROOTS[named[0].kind]
+    for record in candidates:
+        kind = _root(record)
+        if kind is not None and record.kind not in SYMPTOMS:
+            return record, kind
     for record in candidates:
         if record.kind in SYMPTOMS:
             return record, ROOTS.get(record.kind, UNCLEAR.get(record.kind, "unknown"))

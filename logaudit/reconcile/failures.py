@@ -11,6 +11,7 @@ from logaudit.interval import GIB, Interval
 from logaudit.reconcile import measures as m
 from logaudit.reconcile.case import Case, Found
 from logaudit.reconcile.naive import card_size_gb
+from logaudit.reconcile.traffic import last_minutes
 from logaudit.sizing import smallest_fraction
 from logaudit.sizing.arguments import speculation
 from logaudit.sizing.hybrid import slots_per_request
@@ -41,6 +42,8 @@ MARGIN_GIB = 1.0
 """Left over what a refused allocation lacked, where no rule says how much more will be asked for."""
 LEAST_LEFT_GIB = 1.0
 """A fraction that leaves less than this for graphs and activations is taken not to work."""
+FEWER_REQUESTS = 0.75
+"""Share of the requests that ran when the KV cache was full, which a corrected launch allows."""
 HOST_SHARE = 0.9
 """Share of the free host memory that a suggested host cache takes."""
 
@@ -78,6 +81,8 @@ class Advice:
     card_gib: float | None = None
     card_guessed: bool = False
     suggested: float | None = None
+    basis: Literal["", "rule", "half", "least"] = ""
+    """Why this one: the release's own rule, half of what is free, the least that starts."""
     for_tokens: tuple[TokenFraction, ...] = ()
     impossible: bool = False
     """No fraction can work."""
@@ -158,7 +163,7 @@ def _raised(case: Case, base: Advice, needed_gib: float = 0.0) -> Advice:
     most = end.value - needed_gib
     if most < LEAST_LEFT_GIB or value >= 1:
         return replace(base, direction="neither", smallest=value, impossible=True)
-    suggested = _comfortable(base.automatic, value, most, start.value)
+    suggested, basis = _comfortable(base.automatic, value, most, start.value)
     if base.fraction is not None and suggested <= base.fraction:
         return replace(base, direction="neither", smallest=value)
     return replace(
@@ -166,16 +171,19 @@ def _raised(case: Case, base: Advice, needed_gib: float = 0.0) -> Advice:
         direction="raise",
         smallest=value,
         suggested=suggested,
+        basis=basis,
         for_tokens=_for_tokens(case, start, end),
         changes={"mem_fraction_static": suggested},
     )
 
 
-def _comfortable(automatic: float | None, smallest: float, free_gib: float, before_gib: float) -> float:
+def _comfortable(
+    automatic: float | None, smallest: float, free_gib: float, before_gib: float
+) -> tuple[float, Literal["rule", "half"]]:
     """A fraction that starts and leaves room: the release's own, else one that gives the pools half of what is free."""
     if automatic is not None and automatic > smallest:
-        return m.down(automatic)
-    return m.up(1 - free_gib / 2 / before_gib)
+        return m.down(automatic), "rule"
+    return m.up(1 - free_gib / 2 / before_gib), "half"
 
 
 def _for_tokens(case: Case, start: Interval, end: Interval) -> tuple[TokenFraction, ...]:
@@ -261,8 +269,14 @@ def _mamba_small(case: Case, base: Advice, record: Record) -> Advice:
     end = base.after_gib
     if smallest >= 1 or (end is not None and end - wanted < LEAST_LEFT_GIB):
         return replace(found, direction="neither", smallest=smallest, impossible=True)
-    suggested = max(m.up(smallest), m.down(base.automatic or 0.0))
-    return replace(found, smallest=smallest, suggested=suggested, changes={"mem_fraction_static": suggested})
+    chosen = _at_least(found, smallest)
+    return replace(chosen, smallest=smallest, changes={"mem_fraction_static": chosen.suggested})
+
+
+def _at_least(base: Advice, smallest: float) -> Advice:
+    """The release's own fraction where it is enough, else the least that is."""
+    least, rule = m.up(smallest), m.down(base.automatic or 0.0)
+    return replace(base, suggested=max(least, rule), basis="rule" if rule > least else "least")
 
 
 def _swa_small(case: Case, base: Advice, record: Record) -> Advice:
@@ -301,9 +315,12 @@ def _swa_cap(case: Case, base: Advice, record: Record) -> Advice:
     if base.fraction is not None and base.before_gib:
         smallest = base.fraction + (asked.value - there.value) / base.before_gib
         most = (base.after_gib or base.before_gib) - asked.value
+        found = replace(found, smallest=smallest)
         if smallest >= 1 or most < LEAST_LEFT_GIB:
             found = replace(found, direction="neither", impossible=True)
-        found = replace(found, smallest=smallest)
+        else:
+            found = _at_least(found, smallest)
+            changes = changes or {"mem_fraction_static": found.suggested}
     return replace(found, detail=detail, changes=changes)
 
 
@@ -381,7 +398,8 @@ def _device(case: Case, base: Advice, record: Record) -> Advice:
         return _with_smaller_chunk(case, found)
     if phase == "capture" and _last_step(case, record) != "load_weight_begin":
         return _with_fewer_graphs(case, replace(_lowered(found, lacking), reason="oom_capture"))
-    return replace(_lowered(found, lacking), reason="oom_pools")
+    draft = int(_last_step(case, record) == "load_weight_begin")
+    return replace(_lowered(found, lacking), reason="oom_pools", detail={"draft": draft})
 
 
 def _with_fewer_graphs(case: Case, advice: Advice) -> Advice:
@@ -422,7 +440,12 @@ def _pool_empty(case: Case, base: Advice, record: Record) -> Advice:
         detail["asked_tokens"] = asked
     if there is not None:
         detail["there_tokens"] = there
-    found = replace(base, reason="kv_exhausted", detail=detail)
+    last = last_minutes(case.launch)
+    changes: dict[str, object] = {}
+    if last is not None and last.most_running is not None and last.most_running >= 2:
+        detail |= {"ran": last.most_running, "fewer": max(1, int(last.most_running * FEWER_REQUESTS))}
+        changes["max_running_requests"] = detail["fewer"]
+    found = replace(base, reason="kv_exhausted", detail=detail, changes=changes)
     free, rule = m.left(case), m.yardstick(case)
     if free is None or rule is None or base.fraction is None or not base.before_gib:
         return found
@@ -432,7 +455,9 @@ def _pool_empty(case: Case, base: Advice, record: Record) -> Advice:
     suggested = m.down(base.fraction + spare / base.before_gib)
     if suggested >= 1 or suggested <= base.fraction:
         return found
-    return replace(found, direction="raise", suggested=suggested, changes={"mem_fraction_static": suggested})
+    return replace(
+        found, direction="raise", suggested=suggested, basis="rule", changes={"mem_fraction_static": suggested}
+    )
 
 
 def _unbalanced(base: Advice, record: Record | None) -> Advice:
@@ -513,6 +538,7 @@ def failure_found(case: Case, code: str, severity: str, reason: Reason) -> Found
         "card": advice.card_gib,
         "card_guessed": advice.card_guessed,
         "suggested": advice.suggested,
+        "basis": advice.basis,
         "for_tokens": advice.for_tokens,
         "impossible": advice.impossible,
         "others": advice.others_gib,

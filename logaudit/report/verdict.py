@@ -6,6 +6,7 @@ from logaudit.interval import Interval
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.compare_starts import differences
 from logaudit.reconcile.failures import Advice, advise
+from logaudit.reconcile.traffic import last_minutes
 
 OUTCOME_WORDS = {
     "ready": "Ready",
@@ -20,6 +21,12 @@ FAILURE_WORDS = {
     "not_memory": "memory was not the reason",
     "unknown": "the log does not say whether memory was the reason",
 }
+
+REASON_WORDS = {
+    "kv_exhausted": "the KV cache ran out of tokens, the GPU's memory itself did not",
+    "killed": "a process was killed from outside, as a rule for want of host memory",
+}
+"""Reasons that say more than their kind."""
 
 PHASE_WORDS = {
     "launch": "before the first process started",
@@ -79,8 +86,17 @@ def _asked(advice: Advice) -> str | None:
         return (
             f"{_gib(there)} were left for state and KV cache, and {slots} state slots{need}, come before the KV cache."
         )
-    if advice.reason in {"host_memory", "unbalanced", "kv_exhausted"} or asked is None:
+    if advice.reason == "kv_exhausted":
+        tokens, free = advice.detail.get("asked_tokens"), advice.detail.get("there_tokens")
+        wanted = None if tokens is None else f"{tokens:,} tokens were asked for"
+        return wanted if wanted is None or free is None else f"{wanted}, {free:,} were there."
+    if asked is None:
         return None
+    if advice.reason == "unbalanced":
+        return None if there is None else f"{_gib(there)} were free on the lowest GPU, {_gib(asked)} were required."
+    if advice.reason == "host_memory":
+        free_gb = "" if there is None else f", {there:.2f} GB were free"
+        return f"Each of {advice.per_rank_times} ranks asked the host for {asked:.2f} GB{free_gb}."
     return f"{_gib(asked)} were asked for" + ("." if there is None else f", {_gib(there)} were there.")
 
 
@@ -92,6 +108,10 @@ def _what_to_do(advice: Advice) -> str | None:
     if advice.direction == "neither":
         if advice.reason in {"unknown", "not_memory"}:
             return None
+        if advice.reason == "kv_exhausted":
+            fewer = advice.detail.get("fewer")
+            instead = "" if fewer is None else f"; run fewer requests, such as --max-running-requests {fewer}"
+            return f"Raising --mem-fraction-static has little to give{instead}."
         return "Neither raising nor lowering --mem-fraction-static helps; see the findings."
     verb = "Raise" if advice.direction == "raise" else "Lower"
     if advice.suggested is None:
@@ -111,14 +131,31 @@ def _advice(case: Case) -> list[str]:
     advice = advise(case)
     if advice is None:
         return []
-    return [part for part in (_asked(advice), _what_to_do(advice)) if part is not None]
+    return [part for part in (_asked(advice), _what_to_do(advice), _last_words(case)) if part is not None]
+
+
+def _last_words(case: Case) -> str | None:
+    """What the server said in its last minutes, when it died while serving."""
+    last = last_minutes(case.launch)
+    if last is None or case.launch.failure is None or case.launch.failure.phase != "serving":
+        return None
+    parts = (
+        (last.last_usage, f"token usage {last.last_usage:.2f}" if last.last_usage is not None else ""),
+        (last.last_running, f"{last.last_running} requests running"),
+        (last.last_queued, f"{last.last_queued} queued"),
+        (last.retracted or None, f"{last.retracted} taken back"),
+        (last.largest_chunk, f"prefills of up to {last.largest_chunk or 0:,} tokens"),
+    )
+    told = [text for value, text in parts if value is not None]
+    return f"In its last minutes: {', '.join(told)}." if told else None
 
 
 def title(case: Case) -> str:
     """One line: outcome, and whether the cache is as large as it should be."""
     launch, status = case.launch, case.comparison.status
     if launch.failure is not None and launch.outcome == "crashed":
-        reason = FAILURE_WORDS[launch.failure.kind]
+        advice = advise(case)
+        reason = REASON_WORDS.get("" if advice is None else advice.reason) or FAILURE_WORDS[launch.failure.kind]
         phase = PHASE_WORDS.get(launch.failure.phase, f"in phase {launch.failure.phase}")
         return f"Crashed {phase}: {reason}.{_since_good(case)}"
     outcome = OUTCOME_WORDS.get(launch.outcome, launch.outcome.capitalize())
