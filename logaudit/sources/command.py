@@ -106,30 +106,34 @@ class CommandLog:
     def follow(self, stop: threading.Event) -> Iterator[Event]:
         """The log as it grows, over as many connections and runs of the command as it takes."""
         backoff, resume = Backoff(most_s=15.0), self.new_resume()
-        connected_before = False
+        connected_before = printed_before = told_current = False
         while not stop.is_set():
             running: Running | None = None
             try:
                 running = Running(self.follow_command(resume), self.host)
+                connected_before = True
                 resume.begin()
                 said = b""
                 while not stop.is_set() and (data := running.read(_WAIT_S)) != b"":
                     if data is None:
+                        if not told_current:
+                            told_current = True
+                            yield Note("current", "all that was there was read")
                         continue
                     said = (said + data)[-_LAST_WORDS_BYTES:]
                     fresh = resume.take(data)
                     if fresh:
-                        connected_before = True
+                        printed_before = True
                         backoff.succeeded()
                         yield Data(fresh)
                 if stop.is_set():
                     return
-                if running.status and not connected_before:
+                if running.status and not printed_before:
                     raise failure(self.name, running.status, said, self.program)
                 rest = resume.end()
                 if rest:
                     yield Data(rest)
-                connected_before = True
+                printed_before = True
                 yield Note("ended", f"{self.program} ended with status {running.status}; it is started again")
                 stop.wait(backoff.next_s())
             except ConnectionLost as lost:

@@ -93,11 +93,22 @@ class Note:
     """Something that happened to the file or on the way to it."""
 
     kind: str
-    """`appeared`, `rotated`, `truncated`, `lost`, `unreachable`, `reconnected`."""
+    """`appeared`, `current` (all that was there has been handed on), `rotated`, `truncated`, `lost`, `ended`,
+    `unreachable`, `reconnected`."""
     text: str
 
 
 Event = Data | Note
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a file, and what tells that the file is still the same."""
+
+    identity: Identity
+    offset: int
+    tail: bytes
+    """The last bytes before the offset."""
 
 
 class _Changed(Exception):
@@ -129,6 +140,12 @@ class Follower:
         self._hole = 0
         self._skip_zeros = False
         self._last_byte = b"\n"
+
+    def start_at(self, position: Position) -> None:
+        """Begin there instead of at the file's first byte."""
+        self._identity, self.offset = position.identity, position.offset
+        self._tail = position.tail[-FINGERPRINT_BYTES:]
+        self._last_byte = self._tail[-1:] or b"\n"
 
     def attach(self, view: FileView) -> None:
         """Go on with a new view of the same path."""

@@ -10,7 +10,7 @@ from urllib.parse import quote as percent_encode
 
 from logaudit.errors import SourceError
 from logaudit.sources.compressed import MAGIC_BYTES, Damage, decompress, recognise
-from logaudit.sources.follow import BLOCK_BYTES
+from logaudit.sources.follow import BLOCK_BYTES, FINGERPRINT_BYTES, Position
 from logaudit.sources.interface import Region, Source
 from logaudit.sources.remote import grep
 from logaudit.sources.remote.diagnosis import ConnectionLost
@@ -21,6 +21,7 @@ from logaudit.sources.remote.reconnect import read_once
 from logaudit.sources.remote.shell import FarShell, LineTooLong, quote
 from logaudit.sources.text import sniff_encoding
 
+NO_SUCH_FILE = "there is no such file"
 SMALL_BYTES = 1 << 20
 """A file of at most this size is sent whole."""
 _ATTEMPTS = 5
@@ -43,6 +44,8 @@ class SshFile:
     """What happened while it was read."""
     received_bytes: int = 0
     """Bytes that came over the connection for `regions`."""
+    reached: Position | None = None
+    """Where the last of `regions` ends: from there the file can be followed."""
 
     @property
     def name(self) -> str:
@@ -97,7 +100,7 @@ class SshFile:
     def _filtered(self, shell: FarShell, gathering: grep.Gathering) -> Iterator[Region] | None:
         facts = shell.stat(self.path)
         if facts is None:
-            raise SourceError("there is no such file", where=self.name, do="check the path")
+            raise SourceError(NO_SUCH_FILE, where=self.name, do="check the path")
         if facts.size <= SMALL_BYTES or not self._is_plain(shell) or not grep.usable(shell):
             return None
         for line in grep.search(shell, self.path, gathering.anchors, gathering.start(), facts.size):
@@ -115,6 +118,8 @@ class SshFile:
         if after is None or after.identity != facts.identity or after.size < facts.size:
             # It was rotated meanwhile: what was fetched may belong to two files.
             return None
+        tail = read(max(0, facts.size - FINGERPRINT_BYTES), facts.size)
+        self.reached = Position(facts.identity, facts.size, tail)
         return iter(regions)
 
     def _is_plain(self, shell: FarShell) -> bool:

@@ -11,10 +11,11 @@ from logaudit.errors import SourceError
 from logaudit.sources.command import CommandLog
 from logaudit.sources.compressed import recognise
 from logaudit.sources.follow import Data, Event, FileView, LocalView, Note
-from logaudit.sources.interface import Source
+from logaudit.sources.interface import Region, Source
 from logaudit.sources.local import LocalFile
+from logaudit.sources.remote.diagnosis import ConnectionLost
 from logaudit.sources.remote.reconnect import follow
-from logaudit.sources.ssh import SshFile
+from logaudit.sources.ssh import NO_SUCH_FILE, SshFile
 
 _QUEUED = 64
 """Events that may wait: what bounds memory when reading is faster than looking."""
@@ -27,24 +28,26 @@ class Failed:
     error: Exception
 
 
-Arrival = tuple[int, Event | Failed]
+Arrival = tuple[int, Event | Region | Failed]
 """Which source, and what came from it."""
 
 
-def followable(source: Source) -> Callable[[threading.Event], Iterator[Event]]:
-    """How to follow a source until an event is set; raises SourceError for one that can only be read."""
+def followable(source: Source, anchors: tuple[bytes, ...]) -> Callable[[threading.Event], Iterator[Event | Region]]:
+    """How to follow a source until an event is set: what it holds now, then what is added."""
     if isinstance(source, CommandLog):
         return source.follow
     if isinstance(source, SshFile):
-        return lambda stop: _uncompressed(follow(source.view, stop), source.name)
+        return lambda stop: _from_afar(source, anchors, stop)
     if isinstance(source, LocalFile):
         return lambda stop: _uncompressed(follow(_local(source.path), stop, poll_s=0.5), source.name)
     return lambda stop: _once(source, stop)
 
 
-def start(index: int, source: Source, arrivals: queue.Queue[Arrival], stop: threading.Event) -> threading.Thread:
+def start(
+    index: int, source: Source, anchors: tuple[bytes, ...], arrivals: queue.Queue[Arrival], stop: threading.Event
+) -> threading.Thread:
     """Follow a source in a thread of its own, which puts what comes into `arrivals`."""
-    events = followable(source)
+    events = followable(source, anchors)
 
     def run() -> None:
         try:
@@ -74,6 +77,20 @@ def _put(arrivals: queue.Queue[Arrival], arrival: Arrival, stop: threading.Event
 
 def _local(path: str) -> Callable[[], FileView]:
     return lambda: LocalView(path)
+
+
+def _from_afar(source: SshFile, anchors: tuple[bytes, ...], stop: threading.Event) -> Iterator[Event | Region]:
+    """Of what is there already only what may matter is sent, where the far side can pick it out."""
+    try:
+        yield from source.regions(anchors) or ()
+    except ConnectionLost as lost:
+        if not lost.diagnosis.retry:
+            raise
+    except SourceError as error:
+        # It may appear yet.
+        if error.what != NO_SUCH_FILE:
+            raise
+    yield from _uncompressed(follow(source.view, stop, start=source.reached), source.name)
 
 
 def _uncompressed(events: Iterator[Event], name: str) -> Iterator[Event]:

@@ -62,6 +62,12 @@ class Keeper:
             del self._partial[: max(shown, len(self._partial) - LINE_BYTES // 2)]
         return self._take(whole) if whole else []
 
+    def skip_to(self, number: int) -> None:
+        """Go on at a later line: those between were left out where the log is."""
+        self._partial.clear()
+        self._sniffed = True
+        self.lines = number - 1
+
     @property
     def partial(self) -> bytes:
         """The line that is still being written: where progress bars are."""

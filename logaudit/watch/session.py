@@ -15,7 +15,7 @@ from logaudit.report.document import Document, LaunchDoc
 from logaudit.scan.line import SourceLine
 from logaudit.scan.unwrap import Unwrapper
 from logaudit.sources.follow import Data, Event, Note
-from logaudit.sources.interface import Source
+from logaudit.sources.interface import Region, Source
 from logaudit.watch import followed
 from logaudit.watch.keeper import Keeper, KeptLine
 from logaudit.watch.progress import Bar, last_bar
@@ -43,6 +43,8 @@ class SourceState:
     note: str = ""
     """The last thing that happened on the way to it."""
     ended: float | None = None
+    current: bool = False
+    """Whether all that was there when the watch began has been read."""
 
 
 @dataclass
@@ -63,8 +65,8 @@ class Session:
     def __init__(self, sources: Sequence[Source], audit: Audit) -> None:
         self._sources = sources
         self._audit = audit
-        literals = [anchor.encode() for anchor in anchors()]
-        self._keepers = [Keeper(source.name, literals) for source in sources]
+        self._anchors = tuple(anchor.encode() for anchor in anchors())
+        self._keepers = [Keeper(source.name, self._anchors) for source in sources]
         self._unwrappers = [Unwrapper() for _ in sources]
         self._phases = {extractor.kind: extractor.phase for extractor in all_extractors()}
         self.state = State(time.monotonic(), [SourceState(source.name) for source in sources])
@@ -80,7 +82,7 @@ class Session:
     def open(self) -> None:
         """Begin to follow. Raises SourceError."""
         for index, source in enumerate(self._sources):
-            self._threads.append(followed.start(index, source, self._arrivals, self._stop))
+            self._threads.append(followed.start(index, source, self._anchors, self._arrivals, self._stop))
 
     def close(self) -> None:
         """Stop following; connections and children are ended."""
@@ -126,7 +128,8 @@ class Session:
     def over(self) -> bool:
         """Whether every current start is ready, has crashed, or can say nothing more."""
         current = self.current()
-        if not current:
+        # Starts that are over may be followed by others in what was there already.
+        if not current or not all(state.current for state in self.state.sources if state.phase != "waiting"):
             return False
         now = time.monotonic()
         ended = [state.ended is not None and now - state.ended > ENDED_S for state in self.state.sources]
@@ -157,10 +160,14 @@ class Session:
         # A start that was reported as ready and crashes later is worth another report.
         return launch.source, launch.lines.first, "crashed" if launch.outcome == "crashed" else "started"
 
-    def _take(self, index: int, event: Event) -> None:
+    def _take(self, index: int, event: Event | Region) -> None:
         state = self.state.sources[index]
+        if isinstance(event, Region):
+            self._keepers[index].skip_to(event.number)
+            event = Data(event.data)
         if isinstance(event, Note):
-            state.note = "" if event.kind in ("appeared", "reconnected") else event.text
+            state.note = "" if event.kind in ("appeared", "current", "reconnected") else event.text
+            state.current = state.current or event.kind in ("current", "ended")
             if event.kind == "ended":
                 state.ended = time.monotonic()
             return

@@ -116,7 +116,9 @@ def test_an_interrupt_writes_what_is_known(tmp_path: Path, start: str) -> None:
     log = tmp_path / "server.log"
     append(log, "".join(start.splitlines(keepends=True)[:60]))
     watch = Watch(str(log), "--format", "json")
-    time.sleep(4.0)
+    assert watch.process.stderr
+    while "capturing graphs" not in watch.process.stderr.readline():
+        assert watch.process.poll() is None
     watch.process.send_signal(signal.SIGINT)
     code, out, _ = watch.end()
     assert code == 0
@@ -217,3 +219,26 @@ def test_nodes_of_one_server_are_one_start(tmp_path: Path, start: str) -> None:
     assert code == 0
     (launch,) = launches(report)
     assert launch["outcome"] == "ready"
+
+
+def test_of_a_long_log_far_away_only_what_matters_comes_before_it_is_followed(
+    ssh: World, tmp_path: Path, start: str
+) -> None:
+    log, report = tmp_path / "server.log", tmp_path / "report.json"
+    traffic = "".join(f"Decode batch, #running-req: {number}, token usage: 0.45\n" for number in range(40_000))
+    append(log, start + READY + traffic)
+    path = f"{ssh.client.parent}{os.pathsep}{os.environ['PATH']}"
+    second = start.replace("13:35", "14:35")
+    lines = second.splitlines(keepends=True)
+    append(log, "".join(lines[:50]) + "half of a li")
+    watch = Watch(f"ssh://gpu07{log}", "-o", str(report), env={"PATH": path})
+    time.sleep(3.0)
+    append(log, "ne\n" + "".join(lines[50:]) + READY)
+    code, _, err = watch.end()
+    assert code == 0, err
+    (launch,) = launches(report)
+    assert launch["outcome"] == "ready"
+    first = start.count("\n") + 1 + 40_000
+    assert first < launch["lines"]["first"] < first + 10
+    # Its lines, the half line and the one that says ready.
+    assert launch["lines"]["last"] == first + len(lines) + 2

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from logaudit.errors import SourceError
-from logaudit.sources.follow import Data, Event, FileView, Follower, Note
+from logaudit.sources.follow import Data, Event, FileView, Follower, Note, Position
 from logaudit.sources.remote.backoff import Backoff
 from logaudit.sources.remote.diagnosis import ConnectionLost
 
@@ -34,26 +34,34 @@ def follow(
     *,
     poll_s: float = 1.0,
     backoff: Backoff | None = None,
+    start: Position | None = None,
 ) -> Iterator[Event]:
     """The events of one file until `stop` is set; raises SourceError where trying again cannot help."""
     backoff = backoff or Backoff()
     follower = Follower()
-    connected_before = False
+    if start is not None:
+        follower.start_at(start)
+    connected_before = start is not None
+    told_current = False
     while not stop.is_set():
         view: FileView | None = None
         try:
             view = connect()
+            if connected_before and backoff.failures:
+                yield Note("reconnected", "the connection is back")
+            connected_before = True
             follower.attach(view)
             pause_s = _SHORTEST_PAUSE_S
             while not stop.is_set():
                 came = False
                 for event in follower.step():
                     came = came or isinstance(event, Data)
+                    backoff.succeeded()
                     yield event
-                if backoff.failures and connected_before:
-                    yield Note("reconnected", "the connection is back")
-                connected_before = True
                 backoff.succeeded()
+                if not told_current and follower.offset:
+                    told_current = True
+                    yield Note("current", "all that was there was read")
                 pause_s = _SHORTEST_PAUSE_S if came else min(poll_s, pause_s * 2)
                 stop.wait(pause_s)
         except ConnectionLost as lost:
