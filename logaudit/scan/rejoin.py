@@ -148,7 +148,10 @@ def _of_width(rows: Sequence[Row], cuts: list[tuple[Row, Row]], width: int) -> W
     longer = sum(row.length > width + indent for row in rows)
     standing = sum(row.length == width and row.starts for row in rows[:-1])
     followed = sum(a.length == width and a.starts for a, _ in cuts)
-    if len(exact) < 2 or longer > 0.03 * len(rows) or not followed or followed < 0.7 * standing:
+    if len(exact) < 2 or longer > 0.03 * len(rows) or not followed:
+        return None
+    # A line may happen to be just as wide as the block; many such lines with nothing behind them are no cuts.
+    if followed < 0.7 * standing and len(exact) < 6:
         return None
     near = sum(width - 2 <= a.length <= width + indent for a, _ in cuts)
     if near < 0.5 * len(cuts) and len(exact) < 6:

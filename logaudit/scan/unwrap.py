@@ -67,7 +67,7 @@ class Unwrapper:
         self._peeler = Peeler(self._name)
         self._widths: dict[int, rejoin.Width] = {}
         self._hosts: dict[str, int] = {}
-        self._shown: set[str] = set()
+        self._shown_chain: Chain | None = None
 
     def feed(self, line: SourceLine) -> list[Line]:
         """Take one line; gives the logical lines that are complete by now."""
@@ -254,8 +254,6 @@ class Unwrapper:
             return None
         self._name(recogniser.name)
         return joined
-
-    _shown_chain: Chain | None = None
 
     @staticmethod
     def _nearest(text: str, before: Chain, after: Chain) -> Chain:
