@@ -31,6 +31,14 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def password_is_locked() -> bool:
+    try:
+        lines = Path("/etc/shadow").read_text().splitlines()
+    except OSError:
+        return False
+    return any(line.startswith(f"{getuser()}:!") for line in lines)
+
+
 def make_key(path: Path) -> Path:
     subprocess.run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", path], check=True, stdin=subprocess.DEVNULL
@@ -56,7 +64,8 @@ class Daemon:
             f"AuthorizedKeysFile {authorized_keys}",
             f"PidFile {folder / 'pid'}",
             "StrictModes no",
-            "UsePAM no",
+            # Without PAM the daemon refuses an account whose password is locked, even with a key.
+            f"UsePAM {'yes' if password_is_locked() else 'no'}",
             "PermitRootLogin yes",
             "PasswordAuthentication no",
             "KbdInteractiveAuthentication no",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -301,3 +302,45 @@ def test_addresses_that_are_refused(url: str) -> None:
     with pytest.raises(SourceError) as caught:
         split_url(url)
     assert "secret" not in str(caught.value)
+
+
+def test_a_shared_connection_that_stays_open_keeps_nobody_waiting(world: World, tmp_path: Path) -> None:
+    """The client's background master holds the standard error of the one that began it."""
+    control = world.folder / "cm"
+    world.configure(f"Host gpu07\n  ControlMaster auto\n  ControlPath {control}\n  ControlPersist 20")
+    path = tmp_path / "server.log"
+    path.write_bytes(TEXT)
+    try:
+        began = time.monotonic()
+        assert content("gpu07", path) == TEXT
+        assert control.exists()
+        assert content("gpu07", path) == TEXT
+        assert "no such file" in str(failure("gpu07", f"{tmp_path}/missing.log"))
+        assert time.monotonic() - began < 10
+    finally:
+        subprocess.run(["ssh", "-O", "exit", "gpu07"], capture_output=True, check=False)
+
+
+def test_the_report_of_a_long_log_is_the_same_filtered_and_whole(world: World, tmp_path: Path) -> None:
+    import logaudit
+
+    fixture = (Path(__file__).parents[3] / "fixtures" / "kimi-k25-tp8.log").read_bytes()
+    traffic = b"".join(
+        b"[2026-11-29 14:%02d:%02d TP0] Decode batch, #running-req: %d, #token: 1, token usage: 0.45\n"
+        % (number // 60 % 60, number % 60, number)
+        for number in range(30_000)
+    )
+    path = tmp_path / "server.log"
+    path.write_bytes(fixture + traffic + fixture.replace(b"13:35", b"15:35") + traffic)
+    filtered = logaudit.audit(open_reached([str(path)], Reach(via="gpu07")))
+    whole = logaudit.audit(open_reached([str(path)], Reach(via="gpu07", remote_filter=False)))
+    assert len(filtered.launches) == 2
+    assert filtered.sources[0].lines == whole.sources[0].lines
+    assert filtered.sources[0].bytes < whole.sources[0].bytes / 4
+    for one, other in zip(filtered.launches, whole.launches, strict=True):
+        assert one.lines == other.lines
+        assert one.ranks == other.ranks
+        assert one.ledger == other.ledger
+        assert one.expected == other.expected
+        assert one.reconciliation == other.reconciliation
+        assert one.server_args == other.server_args
