@@ -22,8 +22,8 @@ HEAD = """# How exact it is, release by release
 
 Each case is a log whose sizes SGLang's own startup code computed on a simulated GPU (`fixtures/oracle/` holds a part of
 them). A case is exact when the formula's bounds hold SGLang's own token count and are no wider than the rounding of the
-printed figures makes them. `a/b` reads: a of b cases are exact with the model's `config.json`; in brackets, from the log
-alone. What is not exact is "not checkable" and says what is missing; none is wrong. Releases 0.4.7 to 0.5.3 print the
+printed figures makes them. `a/b` reads: a of b cases are exact with the model's `config.json`; in brackets, without
+it. What is not exact is "not checkable" and says what is missing; none is wrong. Releases 0.4.7 to 0.5.3 print the
 readings of one rank only: starts on several GPUs whose hidden ranks differ cannot be checked there.
 
 This page is made by `python -m upkeep.exactness`.
