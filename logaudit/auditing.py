@@ -21,6 +21,7 @@ from logaudit.report.build import launch_document
 from logaudit.report.redact import Redactor
 from logaudit.scan.reader import ScanStats, read_lines
 from logaudit.scan.unwrap import unwrap
+from logaudit.sglang.hub import config_path, is_hub_name
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sglang.model_config import load as load_config
 from logaudit.sglang.versions import bracket
@@ -143,6 +144,11 @@ def document_of(sources: Sequence[ReadSource], given: Given, redactor: Redactor 
     return (redactor or Redactor()).document(whole)
 
 
+def _config(place: str | Path) -> ModelConfig:
+    """A config by path, folder or hub name."""
+    return load_config(config_path(place) if isinstance(place, str) and is_hub_name(place) else place)
+
+
 def given_of(
     *,
     model_config: str | Path | None = None,
@@ -151,9 +157,9 @@ def given_of(
 ) -> Given:
     """What the user gave beside the log, read; raises ConfigError."""
     return Given(
-        config=None if model_config is None else load_config(model_config),
+        config=None if model_config is None else _config(model_config),
         config_origin=None if model_config is None else "given",
-        draft_config=None if draft_model_config is None else load_config(draft_model_config),
+        draft_config=None if draft_model_config is None else _config(draft_model_config),
         gpu_memory_gib=gpu_memory_gib,
     )
 
