@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 import regex
 
 from logaudit.extract.extractor import Extractor
+from logaudit.lazy import lazy_pattern
 
 _TIMEOUT_S = 0.5
 _MAX_CHARS = 4096
@@ -18,7 +19,7 @@ _FIGURE = r"-?\d[\d_,]*(?:\.\d+)?\s?(?:[KMGT]i?B|bytes)\b"
 _WORD = (
     r"(?:mem(?:ory)?|vram|hbm|kv|cache|pool|tokens?|avail(?:able)?|free|allocat\w*|reserv\w*|budget|headroom|buffers?)"
 )
-_MEMORY = regex.compile(
+_MEMORY = lazy_pattern(
     rf"(?:{_FIGURE}.{{0,160}}?(?<![A-Za-z]){_WORD}(?![A-Za-z])|(?<![A-Za-z]){_WORD}(?![A-Za-z]).{{0,160}}?{_FIGURE}"
     r"|#tokens?:\s?\d"
     r"|\b\w*max_total_num_tokens\W{1,4}\d"
@@ -26,7 +27,7 @@ _MEMORY = regex.compile(
     r"|\b\w*(?:layer_tokens|max_mamba_cache_size|_pool_size|bytes_per_full_token|max_num_reqs)\W{1,3}\d)",
     regex.IGNORECASE,
 )
-_NOISE = regex.compile(
+_NOISE = lazy_pattern(
     r"(?:"
     r"\s*File \"|\s+\S.*[({\[,]\s*$|\s*(?:raise|return|import|from|def|class|assert|if|for|self\.|logger\.|print\()[ "
     r".(]"

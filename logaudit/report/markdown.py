@@ -5,13 +5,14 @@ from __future__ import annotations
 import regex
 from markupsafe import Markup
 
+from logaudit.lazy import lazy_pattern
 from logaudit.report.inline import Inline, clean
 
 JOINER = "\u2060"
 """Word joiner: invisible, and parts a mark from the word that would make it a mention, a reference or a link."""
 
 _ESCAPED = {ord(mark): f"\\{mark}" for mark in "\\`*_[]<>|~#$"}
-_REFERENCE = regex.compile(
+_REFERENCE = lazy_pattern(
     r"""[@#!$%&^~](?=[\w`"'{(])  # mention, issue, merge request, snippet, milestone, epic, alert, label
     |:(?=//)                     # the scheme of a link
     |:(?=[\w+-]{0,60}[a-z_+-][\w+-]{0,60}:|100:|1234:)  # emoji
@@ -20,10 +21,10 @@ _REFERENCE = regex.compile(
     """,
     regex.IGNORECASE | regex.VERBOSE,
 )
-_HASH = regex.compile(r"\b[0-9a-f]{7,64}\b", regex.IGNORECASE)
+_HASH = lazy_pattern(r"\b[0-9a-f]{7,64}\b", regex.IGNORECASE)
 """What could be a commit."""
-_BLOCK_START = regex.compile(r"^(\s*)([-+=>]|\d{1,9}(?=[.)](?:\s|$)))")
-_TICKS = regex.compile(r"`+")
+_BLOCK_START = lazy_pattern(r"^(\s*)([-+=>]|\d{1,9}(?=[.)](?:\s|$)))")
+_TICKS = lazy_pattern(r"`+")
 
 
 def text(value: object) -> Markup:

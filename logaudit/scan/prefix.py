@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.line import RankTag
 
 TIMEOUT_S = 2.0
@@ -19,11 +20,11 @@ _STAMP = rf"(?:{_DATE}[ T])?{_CLOCK}(?:Z|[+-]\d{{2}}:?\d{{2}})?"
 _RANK = r"(?:DP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DCP|CP|TP|EP)\d+(?:(?:\.\.+|-|…)\d+)?"
 _WORD = r"[A-Za-z_][\w.\-=]*(?:\[\d+\])?"
 
-BRACKET = regex.compile(rf"\[(?P<stamp>{_STAMP})(?P<tag>(?:[ ,]+(?:{_RANK}|{_WORD}|{_STAMP})){{0,12}}) *\](?: |$)?")
-_STAMPED_TAG = regex.compile(rf"\[(?P<tag>{_RANK}(?:[ ,]+(?:{_RANK}|{_WORD})){{0,12}})\](?: |$)")
-_GPU = regex.compile(r"\[gpu_id=(?P<gpu>\d{1,4})\](?: |$)")
-_RANK_ITEM = regex.compile(r"(?P<kind>[A-Z_]+?)(?P<first>\d{1,5})(?:(?:\.\.+|-|…)(?P<last>\d{1,5}))?$")
-_SUFFIX = regex.compile(r" \(rank-check failed: .*\)$")
+BRACKET = lazy_pattern(rf"\[(?P<stamp>{_STAMP})(?P<tag>(?:[ ,]+(?:{_RANK}|{_WORD}|{_STAMP})){{0,12}}) *\](?: |$)?")
+_STAMPED_TAG = lazy_pattern(rf"\[(?P<tag>{_RANK}(?:[ ,]+(?:{_RANK}|{_WORD})){{0,12}})\](?: |$)")
+_GPU = lazy_pattern(r"\[gpu_id=(?P<gpu>\d{1,4})\](?: |$)")
+_RANK_ITEM = lazy_pattern(r"(?P<kind>[A-Z_]+?)(?P<first>\d{1,5})(?:(?:\.\.+|-|…)(?P<last>\d{1,5}))?$")
+_SUFFIX = lazy_pattern(r" \(rank-check failed: .*\)$")
 
 _LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|debug|info|warning|error|critical)"
 _FILE = r"[\w./\-]{1,200}\.py:\d{1,6}"
@@ -38,7 +39,7 @@ _PROCESS = (
 )
 _SEP = r"(?:\s*[-|:]\s+|\s+|:)"
 
-HEADER = regex.compile(
+HEADER = lazy_pattern(
     # One head as loggers write it: a level, and a time or a place beside it, in any order.
     rf"(?:"
     rf"(?P<t1>{_SHORT_STAMP})\]?{_SEP}(?:{_PROCESS}{_SEP})?"
@@ -51,8 +52,8 @@ HEADER = regex.compile(
     rf")"
     # A pad or a second level is never part of the head: uvicorn's own `INFO:     ` is its message.
 )
-_BARE_LEVEL = regex.compile(rf"[\[(]?{_LEVEL}[\])]?:? (?! )")
-_ONLY_FILE = regex.compile(rf"\[?{_FILE}\]?:? ")
+_BARE_LEVEL = lazy_pattern(rf"[\[(]?{_LEVEL}[\])]?:? (?! )")
+_ONLY_FILE = lazy_pattern(rf"\[?{_FILE}\]?:? ")
 
 _HEADS = (
     r"Load weight (?:begin|end)\.",
@@ -125,7 +126,7 @@ _HEADS = (
     r"Initialize DeepSeekV4",
     r"Hybrid swa model",
 )
-HEAD = regex.compile(r"(?:\[BCG\] )?(?:" + "|".join(_HEADS) + r")")
+HEAD = lazy_pattern(r"(?:\[BCG\] )?(?:" + "|".join(_HEADS) + r")")
 """How the messages begin that a start is full of: what tells a log without prefixes from other text."""
 
 
@@ -222,7 +223,7 @@ def parse_stamp(text: str) -> datetime | None:
         return None
 
 
-_LOGGER_WORD = regex.compile(rf"{_LEVEL}|sglang(?:\.\w+)*|{_FILE}|root|__main__")
+_LOGGER_WORD = lazy_pattern(rf"{_LEVEL}|sglang(?:\.\w+)*|{_FILE}|root|__main__")
 _FIELDS = {
     "TP": "tp",
     "PP": "pp",
@@ -278,7 +279,7 @@ def _merge(outer: RankTag, inner: RankTag) -> RankTag:
     return RankTag(**values, extra=extra)
 
 
-_PLAIN = regex.compile(
+_PLAIN = lazy_pattern(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)((?: (?:ATTN_CP|MOE_DP|DP|PP|TP|EP)\d{1,5}){0,8})\] "
     r"(?!INFO|WARN|ERROR|DEBUG|CRIT|FATAL|[\[(\d\s])(?=\S)"
 )
@@ -353,7 +354,7 @@ def _spread(rank: RankTag, span: tuple[str, int, int]) -> tuple[RankTag, ...]:
     return tuple(replace(rank, **{name: n}) for n in range(first, last + 1))  # type: ignore[arg-type]
 
 
-_FULL = regex.compile(r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+_FULL = lazy_pattern(r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 def has_prefix(text: str) -> bool:

@@ -10,18 +10,20 @@ from typing import Literal
 
 import regex
 
+from logaudit.lazy import lazy_pattern
+
 NAME = "hard-wrapped lines"
 MAX_WIDTH = 250
 """Wider than this no terminal or mail program wraps."""
 
-_UNFINISHED = regex.compile(
+_UNFINISHED = lazy_pattern(
     r"(?:[,=:(\[{#&|/<>+~-]|\b(?:avail|mem|usage|size|elapsed|Time|type|GPU|K|V|KV|and|to|of|for|the|a))\s*$"
 )
-_BEGUN = regex.compile(
+_BEGUN = lazy_pattern(
     r"\s*(?:This can take|avail mem|mem usage|Time elapsed|,|\.\d|[GMK]i?B\b|\d+(?:\.\d+)? [GMK]i?B\b)"
 )
 _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
-    (regex.compile(head), regex.compile(tail))
+    (lazy_pattern(head), lazy_pattern(tail))
     for head, tail in (
         (r"Load weight begin", r"begin\.$|\d\.\d\d GB$"),
         (r"Load weight end", r"\d\.\d\d GB\.?$|\)\.$"),
@@ -45,13 +47,13 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
         (r"Not enought? memory", r"\d$|fraction-static\.$"),
     )
 )
-_HYPHEN = regex.compile(r"[A-Za-z]{2}-(?=[A-Za-z]{2})")
-_WRITTEN_END = regex.compile(r"(?:\\n|[⏎↵])\[?[^\]\\⏎↵]{0,60}$")
-_OPEN_PREFIX = regex.compile(r"\[\d{4}-[^\]]{0,60}$")
-_DIGITS = regex.compile(r"\d+")
-_DATE = regex.compile(r"\d{4}-\d\d-\d\d$")
-_PREFIX_END = regex.compile(r"\s*[\w :.,\-]{0,60}\]")
-_STARTS = regex.compile(
+_HYPHEN = lazy_pattern(r"[A-Za-z]{2}-(?=[A-Za-z]{2})")
+_WRITTEN_END = lazy_pattern(r"(?:\\n|[⏎↵])\[?[^\]\\⏎↵]{0,60}$")
+_OPEN_PREFIX = lazy_pattern(r"\[\d{4}-[^\]]{0,60}$")
+_DIGITS = lazy_pattern(r"\d+")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d$")
+_PREFIX_END = lazy_pattern(r"\s*[\w :.,\-]{0,60}\]")
+_STARTS = lazy_pattern(
     r"\s*(?:Traceback \(|File \"|During handling|The above exception|[\w.]{0,80}(?:Error|Exception|Warning)\b"
     r"|.{0,60}\d+%\||\[rank\d|\[\w+\] "
     r"|/[\w./\-]+:\d+:(?: |$)|/[\w./\-]{30}|(?:WARNING|ERROR|INFO|DEBUG)\b|\d{4}-\d\d-\d\d|warnings\.warn"
@@ -278,8 +280,8 @@ def glue(message: str, length: int, further: str, width: Width | None) -> str:
     return f"{message} {body}"
 
 
-_NUMBER = regex.compile(r"=\d+(?:\.\d+)?$")
-_UNIT = regex.compile(r"(?:[GMK]i?B|s|it/s|tokens)\b")
+_NUMBER = lazy_pattern(r"=\d+(?:\.\d+)?$")
+_UNIT = lazy_pattern(r"(?:[GMK]i?B|s|it/s|tokens)\b")
 
 
 def _glue_by_sense(message: str, body: str) -> str:

@@ -12,6 +12,8 @@ from typing import Literal
 
 import regex
 
+from logaudit.lazy import lazy_pattern
+
 Form = Literal["dataclass", "dict", "short"]
 """`ServerArgs(a=1)` (to 0.5.18), `{'a': 1}` (since 0.5.19), or names and values without their frame or with gaps."""
 
@@ -20,28 +22,28 @@ _MAX_LITERAL_CHARS = 1 << 16
 _MAX_LITERAL_DEPTH = 40
 _MAX_NESTED = 6
 
-_OPENING = regex.compile(r"(?:server_args\s*=\s*)?(?:(?P<dataclass>ServerArgs\()|server_args\s*=\s*(?P<dict>\{))")
-_SHORT = regex.compile(r"(?:^|[\s,(`])(?P<name>[a-z][a-z0-9_]{1,60})=(?=['\"\[({\w.-])")
-_SPECIAL = regex.compile(r"""['"()\[\]{}<>,]""")
+_OPENING = lazy_pattern(r"(?:server_args\s*=\s*)?(?:(?P<dataclass>ServerArgs\()|server_args\s*=\s*(?P<dict>\{))")
+_SHORT = lazy_pattern(r"(?:^|[\s,(`])(?P<name>[a-z][a-z0-9_]{1,60})=(?=['\"\[({\w.-])")
+_SPECIAL = lazy_pattern(r"""['"()\[\]{}<>,]""")
 _STRING = {
-    "'": regex.compile(r"(?:[^'\\]|\\.)*+'", regex.DOTALL),
-    '"': regex.compile(r'(?:[^"\\]|\\.)*+"', regex.DOTALL),
+    "'": lazy_pattern(r"(?:[^'\\]|\\.)*+'", regex.DOTALL),
+    '"': lazy_pattern(r'(?:[^"\\]|\\.)*+"', regex.DOTALL),
 }
 _PAIR = {
-    "dataclass": regex.compile(r"\s*(?P<name>[A-Za-z_]\w{0,80})\s*=(?P<value>.*)", regex.DOTALL),
-    "dict": regex.compile(r"\s*(?P<quote>['\"])(?P<name>[A-Za-z_]\w{0,80})(?P=quote)\s*:(?P<value>.*)", regex.DOTALL),
+    "dataclass": lazy_pattern(r"\s*(?P<name>[A-Za-z_]\w{0,80})\s*=(?P<value>.*)", regex.DOTALL),
+    "dict": lazy_pattern(r"\s*(?P<quote>['\"])(?P<name>[A-Za-z_]\w{0,80})(?P=quote)\s*:(?P<value>.*)", regex.DOTALL),
 }
-_NESTED = regex.compile(r"[A-Za-z_]\w{0,80}\((?=\s*(?:[A-Za-z_]\w{0,80}\s*=|\)$))")
-_WRAP = regex.compile(r"\r?\n[ \t]*")
+_NESTED = lazy_pattern(r"[A-Za-z_]\w{0,80}\((?=\s*(?:[A-Za-z_]\w{0,80}\s*=|\)$))")
+_WRAP = lazy_pattern(r"\r?\n[ \t]*")
 _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 _ELISION = ("...", "…", "[...]", "[…]")
 _WORDS: Mapping[str, object] = {"None": None, "True": True, "False": False, "true": True, "false": False, "null": None}
-_PLAIN_STRING = regex.compile(r"""'([^'\\]*)'|"([^"\\]*)\"""")
+_PLAIN_STRING = lazy_pattern(r"""'([^'\\]*)'|"([^"\\]*)\"""")
 _MAX_PAIRS = 4096
 
-_COMMAND = regex.compile(r"(?:-m\s+sglang\.launch_server|\bsglang\s+serve|\bsglang/\S*launch_server\.py)(?=[\s\"'])")
-_CONTINUATION = regex.compile(r"[ \t]*\\[ \t]*\r?\n[ \t]*")
-_NUMBER = regex.compile(r"-?(?:\d{1,18}|\d{1,18}\.\d{0,18}|\.\d{1,18})(?:[eE][+-]?\d{1,3})?")
+_COMMAND = lazy_pattern(r"(?:-m\s+sglang\.launch_server|\bsglang\s+serve|\bsglang/\S*launch_server\.py)(?=[\s\"'])")
+_CONTINUATION = lazy_pattern(r"[ \t]*\\[ \t]*\r?\n[ \t]*")
+_NUMBER = lazy_pattern(r"-?(?:\d{1,18}|\d{1,18}\.\d{0,18}|\.\d{1,18})(?:[eE][+-]?\d{1,3})?")
 _SHELL_ENDS = ("|", "||", "&&", ";", "&", ">", ">>", "<", "2>&1", "&>", "#")
 
 ALIASES: Mapping[str, str] = MappingProxyType(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import regex
-
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
 
 NAME = "chat"
@@ -16,7 +15,7 @@ SAMPLES = (
 )
 
 _WHEN = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? )?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm]\.?)?"
-_LINE = regex.compile(
+_LINE = lazy_pattern(
     rf"(?:\[(?:{_WHEN})\]|{_WHEN})[ \t]*[-–—|]?[ \t]*(?:<[^<>]{{1,60}}>|(?!DP|TP)[\w .@'’()\-]{{1,60}}?:)?[ \t]+"
     rf"|(?:<[@+]?[\w.\-]{{1,40}}>|[@\w][\w .'’@()\-]{{0,58}}?[ \t]*"
     rf"(?!\[?\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[\[(]?{_WHEN}[\])]?:?)[ \t]+"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import regex
+from logaudit.lazy import lazy_pattern
 
 NAME = "colours"
 SAMPLES = (
@@ -14,13 +14,13 @@ SAMPLES = (
 )
 
 _ESCAPE = r"(?:\x1b|\\{1,4}(?:u001[bB]|x1[bB]|0?33|e)|#033|\^\[|␛)"
-_SEQUENCE = regex.compile(
+_SEQUENCE = lazy_pattern(
     rf"{_ESCAPE}\[[0-9;:?<=>]{{0,32}}[ -/]{{0,2}}[@-~]"
     rf"|{_ESCAPE}\][^\x07\x1b\n]{{0,512}}(?:\x07|\x1b\\)"
     r"|\x1b[()][0-9A-B]|\x1b[=>78cDEHMNOZ]|\x9b[0-9;?]{0,32}[@-~]"
 )
-_ORPHAN = regex.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,8})?m")
-_CONTROL = regex.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u200c\u200d\u2060\u200e\u200f]")
+_ORPHAN = lazy_pattern(r"\[(?:\d{1,3}(?:;\d{1,3}){0,8})?m")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b\u200c\u200d\u2060\u200e\u200f]")
 
 
 def marked(text: str) -> bool:

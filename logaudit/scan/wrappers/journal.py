@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import regex
-
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.prefix import parse_stamp
 from logaudit.scan.wrappers.interface import STAMP, Hit
 
@@ -20,20 +19,20 @@ SAMPLES = (
 )
 
 _DAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?:[A-Z][a-z]{2} [ \d]?\d(?: \d{4})? \d\d:\d\d:\d\d(?:\.\d{1,6})?)"
-_LINE = regex.compile(
+_LINE = lazy_pattern(
     rf"(?:<\d{{1,3}}>1? ?)?(?:(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?P<time>{STAMP})|{_DAY}"
     rf"|\[ {{0,8}}\d{{1,9}}\.\d{{1,9}}\])"
     r" (?:(?P<host>[\w.\-]{1,253}) )?(?P<unit>[\w.@/\\\-]{1,120})\[\d{1,10}\]: ?"
 )
-_PLAIN = regex.compile(
+_PLAIN = lazy_pattern(
     rf"(?:<\d{{1,3}}>1? ?)?(?:(?P<time>{STAMP})|{_DAY}) (?P<host>[\w.\-]{{1,253}}) (?P<unit>[\w.@/\\\-]{{1,120}}): "
 )
-_RFC5424 = regex.compile(
+_RFC5424 = lazy_pattern(
     rf"<\d{{1,3}}>1 (?P<time>{STAMP}) (?P<host>\S{{1,253}}) (?P<unit>\S{{1,120}}) \S{{1,128}} \S{{1,32}} (?:-"
     rf"|\[[^\]]*\]) ?"
 )
-_EXPORT = regex.compile(r"MESSAGE=")
-_FIELD = regex.compile(r"_{0,2}[A-Z][A-Z0-9_]{1,63}=|MESSAGE$")
+_EXPORT = lazy_pattern(r"MESSAGE=")
+_FIELD = lazy_pattern(r"_{0,2}[A-Z][A-Z0-9_]{1,63}=|MESSAGE$")
 
 
 def match(text: str) -> Hit | None:

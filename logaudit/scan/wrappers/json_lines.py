@@ -9,6 +9,7 @@ from typing import Any
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.prefix import parse_stamp
 from logaudit.scan.wrappers.interface import Hit
 from logaudit.scan.wrappers.literals import LITERAL, value
@@ -85,9 +86,9 @@ _STREAMS = (
 )
 _HOSTS = ("pod_name", "pod", "_HOSTNAME", "hostname", "host", "node", "instance")
 _DECODER = json.JSONDecoder(strict=False)
-_BETWEEN = regex.compile(r"(?:[\s,;\]\[]|\\[nr]|⏎|↵|␤|<br ?/?>)*")
-_LOOSE = regex.compile(r"""["'](?P<key>log|line|message|msg|MESSAGE|textPayload)["']\s*:\s*(?=[ub]?["'])""")
-_LOGFMT = regex.compile(r"""(?:^|\s)(?:msg|message|log|line)=(?=")""")
+_BETWEEN = lazy_pattern(r"(?:[\s,;\]\[]|\\[nr]|⏎|↵|␤|<br ?/?>)*")
+_LOOSE = lazy_pattern(r"""["'](?P<key>log|line|message|msg|MESSAGE|textPayload)["']\s*:\s*(?=[ub]?["'])""")
+_LOGFMT = lazy_pattern(r"""(?:^|\s)(?:msg|message|log|line)=(?=")""")
 _PARTIAL_BYTES = 16_000
 """Container engines cut a line at 16 KiB; a record as long as that without a line end has its rest in the next one."""
 

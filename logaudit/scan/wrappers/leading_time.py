@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.prefix import parse_stamp
 from logaudit.scan.wrappers.interface import STAMP, Hit
 
@@ -24,19 +25,19 @@ SAMPLES = (
     ("03:04:05 PM Load weight begin.", ("Load weight begin.",)),
 )
 
-_LINE = regex.compile(rf"[\[(]?(?P<time>{STAMP})[\])]?(?: \d\d[OE](?=[+ ]))?")
-_CLOCK = regex.compile(r"[\[(]?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?")
-_MONTH = regex.compile(
+_LINE = lazy_pattern(rf"[\[(]?(?P<time>{STAMP})[\])]?(?: \d\d[OE](?=[+ ]))?")
+_CLOCK = lazy_pattern(r"[\[(]?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AaPp]\.?[Mm]\.?)?[\])]?")
+_MONTH = lazy_pattern(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:[A-Z][a-z]{2} [ \d]?\d|\d?\d [A-Z][a-z]{2})(?:,? \d{4})?,? "
     r"+\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?[AP]M)?(?: [A-Z]{2,4}\b| [+-]\d{4})?(?: \d{4})?"
 )
-_LOCAL = regex.compile(
+_LOCAL = lazy_pattern(
     r"\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ T]\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?: ?[AaPp][Mm])?\]?"
 )
-_EPOCH = regex.compile(r"\[?(?:1[5-9]|2[0-3])\d{8}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?\]?")
-_TAI = regex.compile(r"@[0-9a-f]{24}")
-_SINCE = regex.compile(r"(?:\[ {0,8}\d{1,9}\.\d{1,9}\]|\d{1,3}m\d{1,2}(?:\.\d+)?s|\+\d{1,7}\.\d{1,6}s?)")
-_GAP = regex.compile(r"[:,;|>]?(?P<one>[ \t])|[ \t]{1,4}[|>-][ \t]|(?=\[\d{4}-)")
+_EPOCH = lazy_pattern(r"\[?(?:1[5-9]|2[0-3])\d{8}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?\]?")
+_TAI = lazy_pattern(r"@[0-9a-f]{24}")
+_SINCE = lazy_pattern(r"(?:\[ {0,8}\d{1,9}\.\d{1,9}\]|\d{1,3}m\d{1,2}(?:\.\d+)?s|\+\d{1,7}\.\d{1,6}s?)")
+_GAP = lazy_pattern(r"[:,;|>]?(?P<one>[ \t])|[ \t]{1,4}[|>-][ \t]|(?=\[\d{4}-)")
 
 
 def _time(text: str) -> regex.Match[str] | None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import regex
 
-LITERAL = regex.compile(
+from logaudit.lazy import lazy_pattern
+
+LITERAL = lazy_pattern(
     r"""[bruBRU]{0,2}(?:"(?P<double>(?:[^"\\]|\\.)*+)"|'(?P<single>(?:[^'\\]|\\.)*+)')""", regex.DOTALL
 )
-_ESCAPE = regex.compile(
+_ESCAPE = lazy_pattern(
     r"\\(?:u(?P<u>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})|x(?P<x>[0-9a-fA-F]{2})|(?P<octal>[0-7]{1,3})|(?P<one>.))",
     regex.DOTALL,
 )
 _ONE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "e": "\x1b"}
-_SURROGATES = regex.compile(r"[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATES = lazy_pattern(r"[\ud800-\udbff][\udc00-\udfff]")
 
 
 def _replace(found: regex.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
 
 NAME = "Markdown and HTML blocks"
@@ -12,14 +13,14 @@ EACH = False
 SURE = True
 SAMPLES = (("```text", ()), ("|---|---|", ()), ("<details>", ()))
 
-_BLOCK = regex.compile(
+_BLOCK = lazy_pattern(
     r"\s*(?:(?:`{3,}|~{3,})[\w+.\-{} ]{0,40}|</?(?:pre|code|details|summary|p|div|blockquote|ul|ol|table|tbody"
     r"|thead)(?:\s[^<>]{0,200})?>|"
     r"<summary>[^<>]{0,200}</summary>|\|?(?:\s*:?-{3,}:?\s*\|)+(?:\s*:?-{3,}:?\s*)?|[┌┐└┘├┤┬┴┼╭╮╰╯─━═╔╗╚╝╠╣+]{3,}"
     r"|\+(?:-{3,}\+)+"
     r"|section_(?:start|end):\d+:\S*|==> .{1,300} <==)\s*$"
 )
-_OPEN = regex.compile(r"\s*(?:<(?:pre|code)(?:\s[^<>]{0,200})?>\s*)+(?P<text>\S.*)$", regex.DOTALL)
+_OPEN = lazy_pattern(r"\s*(?:<(?:pre|code)(?:\s[^<>]{0,200})?>\s*)+(?P<text>\S.*)$", regex.DOTALL)
 _FIRST = frozenset("`~<|┌└├╭╰─━═╔╚╠+:-s=")
 
 

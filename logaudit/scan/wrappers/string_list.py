@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import regex
-
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.wrappers.interface import Hit
 from logaudit.scan.wrappers.literals import LITERAL, unescape, value
 
@@ -20,12 +19,12 @@ SAMPLES = (
     (r'  "text": "[2026-01-02 03:04:05] Load weight begin.\n"', ("[2026-01-02 03:04:05] Load weight begin.",)),
 )
 
-_OPEN = regex.compile(
+_OPEN = lazy_pattern(
     r"""\s*(?:"(?P<key>[\w./+@\-]{1,60})"\s*:\s*|[A-Za-z_]\w{0,60}\s*=\s*)?(?P<list>[\[({]*)\s*(?=[bruBRU]{0,2}["'])"""
 )
-_NEXT = regex.compile(r"\s*(?:,|\+)?(?:\s|<br ?/?>|⏎|\\n)*(?=[bruBRU]{0,2}[\"'])")
-_CLOSE = regex.compile(r"\s*,?\s*[\])}]*\s*[,;]?\s*(?:(?:#|//|<-|←).*)?$")
-_SKELETON = regex.compile(
+_NEXT = lazy_pattern(r"\s*(?:,|\+)?(?:\s|<br ?/?>|⏎|\\n)*(?=[bruBRU]{0,2}[\"'])")
+_CLOSE = lazy_pattern(r"\s*,?\s*[\])}]*\s*[,;]?\s*(?:(?:#|//|<-|←).*)?$")
+_SKELETON = lazy_pattern(
     r"""\s*(?:[\[\]{}(),]+|"[\w./+@ \-]{1,80}"\s*:\s*(?:[\[{][\[\]{}]*|"(?:[^"\\]|\\.)*+"|-?[\d.eE+\-]+|true|false"""
     r"""|null)\s*[\]}]*,?)\s*$"""
 )
