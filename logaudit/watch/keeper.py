@@ -107,6 +107,9 @@ class Keeper:
 
     def _take(self, whole: bytes) -> list[KeptLine]:
         hits = self._finder.find(whole)
+        if not hits.offsets and not hits.dense and self.lines >= self._keep_through:
+            self._pass_over(whole)
+            return []
         offsets = iter(hits.offsets)
         at = next(offsets, None)
         found: list[KeptLine] = []
@@ -128,6 +131,16 @@ class Keeper:
                 self._remember(line)
             start = end
         return found
+
+    def _pass_over(self, whole: bytes) -> None:
+        """Lines without interest: only the last of them are remembered."""
+        self.lines += whole.count(b"\n")
+        last = whole[-RECENT_BYTES:].split(b"\n")[:-1]
+        if len(whole) > RECENT_BYTES and len(last) > 1:
+            del last[0]
+        last = last[-RECENT_LINES:]
+        for number, line in enumerate(last, self.lines - len(last) + 1):
+            self._remember((number, line + b"\n"))
 
     def _keep(self, line: KeptLine) -> None:
         self.changes += 1

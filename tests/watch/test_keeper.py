@@ -43,6 +43,17 @@ def test_the_traffic_before_a_traceback_is_kept() -> None:
     assert lines[3302] == b"Boom"
 
 
+def test_lines_that_are_passed_over_in_blocks_count() -> None:
+    keeper = Keeper("log", ANCHORS)
+    for block in range(100):
+        keeper.feed(b"".join(b"Decode batch %d\r\n" % number for number in range(block * 50, block * 50 + 50)))
+    keeper.feed(b"free avail mem=2\n")
+    lines = dict(numbered(keeper))
+    assert lines[5001] == b"free avail mem=2"
+    assert lines[5000] == b"Decode batch 4999"
+    assert keeper.lines == 5001
+
+
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "START_BYTES", 20_000)
     monkeypatch.setattr(keeping, "LATER_BYTES", 10_000)
