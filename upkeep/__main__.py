@@ -12,7 +12,7 @@ from upkeep.accept import PAGES, accept
 from upkeep.facts import Facts, facts_of
 from upkeep.judge import judge
 from upkeep.ours import Ours
-from upkeep.render import to_json, to_markdown
+from upkeep.render import checklist, to_json, to_markdown
 from upkeep.store import FOLDER, Store
 from upkeep.wheels import as_version, cache_folder, cached, fetch, fetch_all, published
 
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
     (options.out / f"knowledge-{facts.release}.json").write_text(to_json(verdict), "utf-8")
     print(text)
     if options.accept:
-        store = accept(facts, verdict, store, ours, options.pages)
+        store = accept(facts, verdict, store, ours, tasks=checklist(verdict), pages=options.pages)
         table.put({facts.release: facts.dump}, store.table or table.FOLDER)
         _put_ranges(store)
         return 0
@@ -69,7 +69,7 @@ def _take_in_all(wheels: list[Path], store: Store, ours: Ours, options: argparse
     table.put({facts.release: facts.dump for facts in map(facts_of, wheels)}, store.table or table.FOLDER)
     for wheel in wheels:
         facts = facts_of(wheel)
-        store = accept(facts, judge(facts, store, ours, None), store, ours, options.pages)
+        store = accept(facts, judge(facts, store, ours, None), store, ours, tasks=[], pages=options.pages)
         print(f"{facts.release} taken in", file=sys.stderr)
     _put_ranges(store)
     return 0

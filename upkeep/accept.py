@@ -16,8 +16,8 @@ from upkeep.store import NOT_OURS, KnownWording, Ranges, Store
 PAGES = Path(__file__).parent.parent / "docs" / "knowledge"
 
 
-def accept(facts: Facts, verdict: Verdict, store: Store, ours: Ours, pages: Path = PAGES) -> Store:
-    """Write `facts` into the tables of `store` and the release's page; returns the store as it is then."""
+def accept(facts: Facts, verdict: Verdict, store: Store, ours: Ours, *, tasks: list[str], pages: Path = PAGES) -> Store:
+    """Write `facts` into the tables of `store`, and its page with the `tasks` left; returns the store as it is then."""
     release = facts.release
     known = sorted({*store.releases, release})
     following = next((r for r in known if r > release), None)
@@ -36,7 +36,7 @@ def accept(facts: Facts, verdict: Verdict, store: Store, ours: Ours, pages: Path
     printed = {"printed": facts.printed, "form": facts.form}
     store.write("dump.tsv", "what, from release, how", store.dump.with_state(release, printed, following).rows())
     pages.mkdir(parents=True, exist_ok=True)
-    (pages / f"{release}.md").write_text(kept_page(verdict), "utf-8")
+    (pages / f"{release}.md").write_text(kept_page(verdict, tasks), "utf-8")
     return Store(store.folder, store.table)
 
 

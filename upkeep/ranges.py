@@ -122,7 +122,7 @@ def _edit(path: Path, node: ast.expr, kind: str, text: str, was: str, now: str) 
 
 def _pattern(wording: str) -> regex.Pattern[str] | None:
     """A wording as an expression that its messages match; None when it is hardly more than holes."""
-    literals = regex.split(r"\{[^{}]*\}", wording)
+    literals = regex.split(r"\{[^{}]*\}", wording.strip())
     if sum(map(str.isalpha, "".join(literals))) < LITERAL:
         return None
-    return regex.compile(".*?".join(map(regex.escape, literals)).strip(), regex.DOTALL)
+    return regex.compile(".*?".join(map(regex.escape, literals)), regex.DOTALL)

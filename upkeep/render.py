@@ -10,6 +10,8 @@ import msgspec
 from upkeep.changes import Change
 from upkeep.judge import NewWording, Verdict
 
+NEAR = 0.35
+"""Below this similarity no known kind is called near."""
 KEPT_ROWS = 25
 """Most rows of one list on the page that is kept."""
 
@@ -71,7 +73,7 @@ def to_markdown(verdict: Verdict, *, diffs: bool = True) -> str:
 
 def checklist(verdict: Verdict) -> list[str]:
     """What a program cannot write, one task a line."""
-    tasks = [f"Read `{w.example}` ({w.template.place}); nearest kind: {_near(w)}." for w in verdict.unread]
+    tasks = [f"Nothing reads `{w.example}` ({w.template.place}); nearest kind: {_near(w)}." for w in verdict.unread]
     tasks += [f"`{kind}` no longer reads `{t.shown}` ({t.place})." for t, kind in verdict.lost]
     tasks += [f"Kind `{v.known.kind}` is printed no more: end its range." for v in verdict.vanished if _ends_kind(v)]
     for change in verdict.changes:
@@ -84,8 +86,8 @@ def checklist(verdict: Verdict) -> list[str]:
     return tasks
 
 
-def kept_page(verdict: Verdict) -> str:
-    """The short page for `docs/knowledge/`: what changed, without code, and the checklist."""
+def kept_page(verdict: Verdict, tasks: list[str]) -> str:
+    """The short page for `docs/knowledge/`: what changed, without code, and the tasks left."""
     arguments = verdict.arguments
     lines = [f"# {verdict.release}", ""]
     if verdict.base is None:
@@ -116,7 +118,6 @@ def kept_page(verdict: Verdict) -> str:
         names = [f"`{t.model}` ({t.trait})" for t in treatments]
         if names:
             lines.append(f"- Models {label}: {_some(names)}.")
-    tasks = checklist(verdict)
     if tasks:
         lines += ["", "To do by hand:", "", *(f"- [ ] {task}" for task in tasks[: 2 * KEPT_ROWS])]
         if len(tasks) > 2 * KEPT_ROWS:
@@ -231,7 +232,8 @@ def _wording(wording: NewWording) -> dict[str, Any]:
 
 
 def _near(wording: NewWording) -> str:
-    return f"`{wording.nearest}` ({wording.similarity:.0%})" if wording.nearest else "none"
+    near = wording.nearest and wording.similarity >= NEAR
+    return f"`{wording.nearest}` ({wording.similarity:.0%})" if near else "none"
 
 
 def _ends_kind(vanished: Any) -> bool:

@@ -202,7 +202,7 @@ def test_what_was_taken_in_is_not_stale_any_more(held_against_base: Run, tmp_pat
     assert held_against_base(files)[0] == 0
     page = (tmp_path / "pages" / f"{NEXT}.md").read_text("utf-8")
     assert "- Arguments renamed: `tp_size` to `tensor_size`." in page
-    assert "- [ ] Read `KV Cache was set up. Token count: " in page
+    assert "- [ ] Nothing reads `KV Cache was set up. Token count: " in page
 
 
 def test_nothing_of_a_release_is_run(held_against_base: Run, tmp_path: Path) -> None:
