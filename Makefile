@@ -14,8 +14,9 @@ $(READY): pyproject.toml
 	touch $@
 
 demo: $(READY)
-	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log
-	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --force -o logaudit-report.html
+	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --model-config fixtures/models/kimi-k25.json
+	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --model-config fixtures/models/kimi-k25.json --force -o logaudit-report.html
+	@echo "The same as a page: logaudit-report.html"
 
 test: $(READY)
 	$(BIN)/pytest -n $(JOBS)

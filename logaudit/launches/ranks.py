@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import regex
+
 from logaudit.extract.extractor import Record
 from logaudit.interval import Interval
 from logaudit.launches.keys import key_of, order
@@ -98,6 +100,10 @@ def reading(record: Record, name: str) -> Reading | None:
     """A GiB field of a record with its line."""
     value = gib(record, name)
     return None if value is None else Reading(value, record.line, record.order)
+
+
+DRAFT_TYPES = regex.compile(r"NextN|Eagle|MTP|DFlash|DSpark|Medusa|Draft")
+"""What the classes of draft models are called; no server runs one as its target."""
 
 
 @dataclass(slots=True)
@@ -304,7 +310,21 @@ class _RankBuilder:
             group.pools = group.pools[:pools_of_target]
             self.groups.append(_Group(pools=rest))
 
+    def _place_lone_draft(self) -> None:
+        """In a log that starts after the target was loaded the first load is the draft's: the target's place is empty."""
+        first = self.loads[0].end if self.loads else None
+        if first is None or DRAFT_TYPES.search(text(first, "model_type") or "", timeout=1.0) is None:
+            return
+        groups = [group for group in self.groups if group.pools or group.end]
+        pools_after = bool(groups) and all(
+            place > first.order for group in groups for place in [pool.order for pool in group.pools]
+        )
+        self.loads.insert(0, _Load())
+        if len(groups) == 1 and pools_after:
+            self.groups.insert(0, _Group())
+
     def build(self) -> RankReadings:
+        self._place_lone_draft()
         count = max(len(self.loads), sum(1 for g in self.groups if g.pools or g.end or g.swa_tokens is not None), 1)
         if self.graphs["draft"]:
             count = max(count, 2)

@@ -219,3 +219,20 @@ def test_the_dump_wins_over_a_launch_command() -> None:
     command = "sglang serve --model-path m --mem-fraction-static 0.5"
     (launch,) = launches_of([command, dump(model_path="m", mem_fraction_static=0.9), *start()])
     assert (launch.args_origin, launch.args["mem_fraction_static"]) == ("dump", 0.9)
+
+
+def test_a_log_that_starts_at_the_draft_does_not_take_it_for_the_target() -> None:
+    head = "[2026-01-01 00:00:02]"
+    (launch,) = launches_of(
+        [
+            f"{head} Load weight begin. avail mem=12.40 GB",
+            f"{head} Load weight end. type=LlamaForCausalLMEagle3, dtype=torch.bfloat16, avail mem=11.60 GB, "
+            "mem usage=0.80 GB.",
+            f"{head} KV Cache is allocated. #tokens: 400000, K size: 0.76 GB, V size: 0.76 GB",
+            f"{head} Memory pool end. avail mem=10.00 GB",
+        ]
+    )
+    target, draft = launch.ranks[0].workers
+    assert (target.before_load, target.pools) == (None, ())
+    assert draft.model_type == "LlamaForCausalLMEagle3"
+    assert draft.pools[0].tokens == 400000
