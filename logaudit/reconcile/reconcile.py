@@ -12,7 +12,7 @@ from logaudit.reconcile.case import Case
 from logaudit.reconcile.causes import with_causes
 from logaudit.reconcile.compare import Candidate, Comparison, choose, compare
 from logaudit.reconcile.fraction import Fraction, inferred_fraction, stated_fraction
-from logaudit.reconcile.inputs import Given, interval, primary_ranks, sizing_inputs
+from logaudit.reconcile.inputs import Given, absent_ranks, interval, primary_ranks, sizing_inputs
 from logaudit.reconcile.ledger import Ledger, build_ledger
 from logaudit.reconcile.naive import Naive, naive_sums
 from logaudit.sglang.versions import Bracket
@@ -118,11 +118,13 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
     actual = actual_tokens(launch, rows)
     candidates: list[Candidate] = []
     inputs_by_release = {}
+    absent = absent_ranks(launch) or ("of which the log does not say how many there are",)
     for release in bracket.candidates:
         inputs = sizing_inputs(launch, rows, release, fraction, given)
         expectation = expect(inputs)
         comparison = compare(expectation, actual, refused=refused(launch))
-        comparison = _honest(comparison, expectation, fraction, checkable, inputs.all_ranks_print)
+        if inputs.printed_budget_gib is None:
+            comparison = _honest(comparison, fraction, checkable, () if inputs.all_ranks_print else absent)
         candidates.append(Candidate(release, expectation, comparison))
         inputs_by_release[release] = inputs
     deciding = deciding_row(rows)
@@ -159,19 +161,14 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
     return with_causes(case)
 
 
-def _honest(
-    comparison: Comparison,
-    expectation: Expectation,
-    fraction: Fraction | None,
-    checkable: bool,
-    all_ranks_print: bool,
-) -> Comparison:
-    """Takes back a verdict that the log cannot carry."""
+def _honest(comparison: Comparison, fraction: Fraction | None, checkable: bool, absent: tuple[str, ...]) -> Comparison:
+    """Takes back a verdict that the log cannot carry; `absent` names the ranks whose readings it lacks."""
     if fraction is None and comparison.status != "not_checkable":
         return replace(comparison, status="not_checkable", missing=("mem_fraction_static",))
     if not checkable and fraction is not None:
         why = "mem_fraction_static: it was inferred from the pool itself, so nothing is left to check"
         return replace(comparison, status="not_checkable", missing=(why,))
-    if not all_ranks_print and comparison.status in {"unexplained", "explained_with_residual"}:
-        return replace(comparison, status="not_checkable", missing=("the readings of the other ranks",))
+    if absent and comparison.status in {"unexplained", "explained_with_residual"}:
+        why = f"the readings of the other ranks: {', '.join(absent)}"
+        return replace(comparison, status="not_checkable", missing=(why,))
     return comparison

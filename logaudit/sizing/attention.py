@@ -9,7 +9,7 @@ from packaging.version import Version
 from logaudit.sglang import architectures as archs
 from logaudit.sizing.arguments import Arguments
 from logaudit.sizing.model import SizingInputs
-from logaudit.sizing.printed import find
+from logaudit.sizing.printed import find, shows_bf16_indexer
 
 Attention = Literal["mha", "mla", "dsa", "swa", "hybrid", "dsv4", "unknown"]
 
@@ -90,6 +90,9 @@ def classify(inputs: SizingInputs, args: Arguments) -> tuple[Attention, tuple[st
         return ("dsa" if config.is_dsa else "mla" if config.mla else "mha"), said
     target = find(inputs.pools, ("kv", "full", "Full"))
     if is_sparse(found, args):
+        return "dsa", said
+    page = inputs.page_size or args.whole("page_size") or 1
+    if any(name in archs.DSA for name in found) and shows_bf16_indexer(inputs, page):
         return "dsa", said
     if archs.is_mla(found, has_latent=any(p.mla for p in target)) or any(p.mla for p in target):
         return "mla", said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from packaging.version import Version
 
@@ -14,6 +15,7 @@ from logaudit.sizing.parallel import Layout
 _FLOAT32_HALF_STEP = 2.0**-24
 _POINT = 1e-9
 _USUAL_RESERVES_MIB = (100, 1124)
+_CHANGED_GIB, _CHANGED_SHARE = 0.05, 0.005
 _WORLD_MINIMUM_SINCE = Version("0.4.6.post4")
 
 
@@ -63,6 +65,50 @@ def _exact_reserve(printed: Interval) -> Interval:
     return next((Interval.exact(mib / 1024) for mib in _USUAL_RESERVES_MIB if printed.holds(mib / 1024)), printed)
 
 
+@overload
+def _as_printed(inputs: SizingInputs, computed: Interval) -> tuple[Interval, tuple[Term, ...], tuple[str, ...]]: ...
+@overload
+def _as_printed(inputs: SizingInputs, computed: None) -> tuple[Interval | None, tuple[Term, ...], tuple[str, ...]]: ...
+def _as_printed(
+    inputs: SizingInputs, computed: Interval | None
+) -> tuple[Interval | None, tuple[Term, ...], tuple[str, ...]]:
+    """The budget in the light of the build's own line, with its term and what must be said of it.
+
+    The line holds for every rank of the server, also for those whose readings are not in the log, and it is the very
+    figure that was divided: free memory can change between the last reading and the sizing. Where the two differ by
+    more than that, the readings stay, so that the difference shows. A hybrid model's line can speak of what its state
+    pool left.
+    """
+    printed = inputs.printed_budget_gib
+    if printed is None:
+        return computed, (), ()
+    term = Term(
+        "printed budget",
+        f"the log prints {printed.value:.2f} GiB",
+        gib=printed,
+        inputs=(Input("budget", f"{printed.value:.2f} GiB", "log", inputs.printed_budget_line),),
+        source="printed by builds beside the releases",
+    )
+    if computed is None:
+        return (
+            printed,
+            (term,),
+            ("the budget is the one that the log prints, not all readings behind it are there",),
+        )
+    apart = max(printed.low - computed.high, computed.low - printed.high)
+    if apart <= 0:
+        return printed, (term,), ()
+    if not inputs.all_ranks_print:
+        return printed, (term,), ("the budget is the one that the log prints, for all ranks",)
+    if any(pool.name == "mamba" for pool in inputs.pools) and printed.high < computed.low:
+        return computed, (), ()
+    if apart <= max(_CHANGED_GIB, _CHANGED_SHARE * abs(printed.value)):
+        said = f"the log's own budget is used: free memory changed by {printed.value - computed.value:+.2f} GiB after"
+        return printed, (term,), (f"{said} the last reading",)
+    said = f"the log prints a budget of {printed.value:.2f} GiB, its readings give {computed.value:.2f}"
+    return computed, (term,), (said,)
+
+
 def static_budget(inputs: SizingInputs, layout: Layout) -> Budget:
     """min(free after weights) - min(free before weights) x (1 - fraction), less the multimodal reserve, in GiB.
 
@@ -83,13 +129,20 @@ def static_budget(inputs: SizingInputs, layout: Layout) -> Budget:
     if fraction is None:
         missing.append("mem_fraction_static")
     if pre is None or post is None or fraction is None or pre_rank is None or post_rank is None:
-        return Budget(None, pre, post, missing=tuple(missing))
+        rest, term, said = _as_printed(inputs, None)
+        return Budget(rest, pre, post, term, missing=() if rest is not None else tuple(missing), assumptions=said)
     assumptions = []
-    if not inputs.all_ranks_print and layout.tp > 1:
+    told = inputs.printed_budget_gib is not None
+    if not told and not inputs.all_ranks_print and layout.tp > 1:
         assumptions.append(
             "only rank 0's readings are printed by this release: the other ranks are taken to read the same"
         )
-    elif layout.world > 1 and len({(r.pp, r.tp) for r in readings}) < layout.world and len(readings) < layout.world:
+    elif (
+        not told
+        and layout.world > 1
+        and len({(r.pp, r.tp) for r in readings}) < layout.world
+        and len(readings) < layout.world
+    ):
         assumptions.append(f"readings of {len(readings)} of {layout.world} ranks: the others are taken to be no lower")
     source = "profile_max_num_token" if release < Version("0.5.10") else "_profile_available_bytes"
     slack = pre * (1 - fraction)
@@ -117,6 +170,9 @@ def static_budget(inputs: SizingInputs, layout: Layout) -> Budget:
             source=source,
         ),
     ]
+    rest, term, said = _as_printed(inputs, rest)
+    terms.extend(term)
+    assumptions.extend(said)
     if inputs.mm_reserve_gib is not None:
         kept = _exact_reserve(inputs.mm_reserve_gib)
         rest = rest - kept

@@ -141,7 +141,10 @@ def _latent_cell(
         indexer = indexer_bytes(config, layers, release)
         if layout.dcp > 1 and release >= _CONTEXT_PARALLEL_INDEXER_SINCE:
             indexer *= layout.dcp
-        stored = stored_latent_dim(config, dtype, args, device=device) * count * dtype.element_bytes + indexer
+        kept = indexer
+        if device == "npu":
+            kept = (config.index_head_dim or 0) * dtype.element_bytes * count
+        stored = stored_latent_dim(config, dtype, args, device=device) * count * dtype.element_bytes + kept
         if release >= _INDEXER_COUNTED_SINCE:
             size += indexer
             text += f" + {indexer} B of indexer keys"

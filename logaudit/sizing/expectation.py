@@ -258,7 +258,7 @@ def _plain(work: _Work, rest: Interval) -> _Counts | None:
                 f"{tokens.value:.0f} tokens of {work.stored.value:.0f} B, of which the formula counts "
                 f"{work.counted.value:.0f}: {over.value:.2f} GiB come out of the reserve",
                 gib=over,
-                source="get_cell_size_per_token, 0.5.4 to 0.5.16",
+                source="get_cell_size_per_token" + ("" if work.inputs.device == "npu" else ", 0.5.4 to 0.5.16"),
             )
         )
     if len(counts) > 1 and joined and len({c.value for c in counts}) > 1:

@@ -120,6 +120,9 @@ class SizingInputs:
     """Whether the log announces that the KV pool is sized again after graph capture."""
     args_line: int | None = None
     """Line of the server arguments, for the terms that rest on them."""
+    printed_budget_gib: Interval | None = None
+    """The budget as the build itself printed it, the lowest of all ranks: what it divided by the bytes per token."""
+    printed_budget_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ _INDEXER_PRINTED_SINCE = Version("0.5.3.post1")
 _SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
 _FP4_SCALES = 1.125
 _DSA_LATENT, _DSA_STORED, _DSA_INDEXER = 576, 656, 132
+_NPU_STORED = 2 * (_DSA_LATENT + 128)
 
 
 def per_row(pool: PrintedPool, page_size: int) -> Interval | None:
@@ -63,12 +64,31 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
         return 1.0, ""
     if dtype is None:
         return None
+    if inputs.device == "npu":
+        if dtype.element_bytes != 2 or inputs.release < _INDEXER_PRINTED_SINCE:
+            return None
+        counted, stored = 2 * _DSA_LATENT + _DSA_INDEXER, _NPU_STORED
+        return counted / stored, (
+            f"on NPU the indexer keeps bf16 keys: {stored} bytes are stored per layer, the formula counts {counted}"
+        )
     if inputs.release < _INDEXER_PRINTED_SINCE:
         return (1.0, "") if not dtype.is_fp8 else None
     if dtype.is_fp8 and inputs.release < _SCALED_LATENT_COUNTED_SINCE:
         counted, stored = _DSA_LATENT + _DSA_INDEXER, _DSA_STORED + _DSA_INDEXER
         return counted / stored, f"the pool stores {stored} bytes per layer, the formula counts {counted}"
     return 1.0, ""
+
+
+def shows_bf16_indexer(inputs: SizingInputs, page_size: int) -> bool:
+    """Whether an NPU draft of one layer prints latent vectors with bf16 indexer keys beside them.
+
+    Its row is then 1408 bytes, where a dense latent vector takes 1152: only sparse attention stores so much.
+    """
+    drafts = find(inputs.pools, ("kv",), draft=True)
+    if inputs.device != "npu" or len(drafts) != 1 or not drafts[0].mla:
+        return False
+    row = per_row(drafts[0], page_size)
+    return row is not None and row.holds(_NPU_STORED) and not row.holds(2 * _DSA_LATENT)
 
 
 def _prints_scales(inputs: SizingInputs) -> bool:
