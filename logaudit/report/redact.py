@@ -82,12 +82,22 @@ class Redactor:
         clean["redacted"] = {kind: count for kind, count in total.items() if count}
         return msgspec.convert(clean, Document)
 
-    def learn(self, text: str) -> None:
-        """Note the secrets of `text`, so that they are also replaced in texts that come later but stand earlier."""
+    def learn(self, text: str) -> int:
+        """Note the secrets of `text`, so that they are also replaced in texts that come later but stand earlier.
+
+        How many there are; -1 when that could not be told in time.
+        """
         try:
-            self._learn(text)
+            return len(self._learn(text))
         except (TooSlow, TimeoutError):
-            return
+            return -1
+
+    def known_only(self, text: str) -> str:
+        """`text` that holds no secret of its own (`learn` gave 0) with those replaced that were learnt elsewhere."""
+        try:
+            return self._redacted(text, ())
+        except (TooSlow, TimeoutError):
+            return self.text(text)
 
     def spans(self, text: str) -> list[Span]:
         """Where the secrets of `text` are, learnt ones included. Raises TooSlow."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections import Counter
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 
 import regex
@@ -21,6 +21,8 @@ _CONTINUES = regex.compile(r"(?:\\|--?[A-Za-z][\w-]*|^\s*-\s+--[\w-]+|name[\"']?
 _KEY_BEGINS = regex.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = regex.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _NARROWEST = 60
+_FRESH = regex.compile(r"\s*(?:\[|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[A-Z]+:|\{|$)")
+_MOST_REMEMBERED = 1 << 16
 
 
 def redact_log(read: Callable[[], Iterable[bytes]], redactor: Redactor) -> Iterator[bytes]:
@@ -29,14 +31,24 @@ def redact_log(read: Callable[[], Iterable[bytes]], redactor: Redactor) -> Itera
     `read` is called twice: the first reading learns secrets and names, so that the second replaces them also where
     they stand before the line that gives them away.
     """
+    innocent: set[bytes] = set()
     for chunk in _chunks(_decoded(read())[1]):
-        redactor.learn(chunk)
         width = wrapped_at(chunk)
         if width:
+            redactor.learn(chunk)
             redactor.learn(_unwrapped(chunk, width))
+        elif redactor.learn(chunk) == 0 and len(innocent) < _MOST_REMEMBERED:
+            innocent.add(_digest(chunk))
     encoding, text = _decoded(read())
     for chunk in _chunks(text):
-        yield _clean(chunk, redactor).encode(encoding, "surrogateescape")
+        searched = _digest(chunk) in innocent
+        clean = redactor.known_only(chunk) if searched else _clean(chunk, redactor)
+        yield clean.encode(encoding, "surrogateescape")
+
+
+def _digest(chunk: str) -> bytes:
+    """What tells a stretch that was searched already from one that has changed since."""
+    return hashlib.blake2b(chunk.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _decoded(blocks: Iterable[bytes]) -> tuple[str, Iterator[str]]:
@@ -102,10 +114,16 @@ def _clean(chunk: str, redactor: Redactor) -> str:
 
 def wrapped_at(chunk: str) -> int:
     """The width at which a terminal cut the lines of `chunk`; 0 when they were not cut."""
-    lengths = Counter(len(line) for line in chunk.split("\n"))
-    widest = max(lengths)
-    full = lengths[widest]
-    return widest if widest >= _NARROWEST and full >= 3 and full * 20 >= sum(lengths.values()) else 0
+    lines = chunk.split("\n")
+    widest = max(map(len, lines))
+    if widest < _NARROWEST:
+        return 0
+    full = [number for number, line in enumerate(lines) if len(line) == widest]
+    if len(full) < 3 or len(full) * 20 < len(lines):
+        return 0
+    # Lines that are alike have one length too: a cut line is followed by its rest, not by a new entry.
+    going_on = sum(1 for number in full if number + 1 < len(lines) and not _FRESH.match(lines[number + 1], timeout=1))
+    return widest if going_on * 2 > len(full) else 0
 
 
 def _unwrapped(chunk: str, width: int) -> str:

@@ -203,6 +203,8 @@ _OPTION_JOINT = regex.compile(r"=|(?:\\{0,8}[\"'])?,?(?:\s|\\(?=\s)|-(?=\s)|,(?=
 _QUOTED = regex.compile(
     r"(?P<q>[\"'`])(?P<quoted>(?:\\[^\n]|(?!(?P=q))[^\\\n])*+)|(?P<q>\\+[\"'])(?P<quoted>(?:(?!(?P=q))[^\n])*+)"
 )
+_QUOTES = frozenset("\"'`\\")
+_PLAIN_NUMBER = regex.compile(r"\d{1,32}+(?:\.\d{0,32}+)?(?P<more>[^\s,;:)\]}]?)")
 _BARE = regex.compile(r"(?:(?!,\s{0,8}[A-Za-z_][\w-]{0,64}+=)[^\s\"'`&<>\\])*+")
 
 
@@ -289,7 +291,7 @@ def _placed(text: str, low: str, limit: float) -> Iterator[Span]:
     """Secrets known by the place that they stand in: URLs, authorization schemes, logins."""
     if "://" in text:
         yield from _in_urls(text, limit)
-    if "=" in text or "%3" in text:
+    if any(sign in low for sign in ("?", "&", "%3f", "%26", "\\u0026", ";")):
         for match in _URL_QUERY.finditer(text, timeout=limit):
             name, value = match["name"], match["value"]
             known = name.lower() in _QUERY_SECRETS or strength(name) in {"strong", "weak"}
@@ -374,7 +376,7 @@ def _named(text: str, low: str, limit: float) -> Iterator[Span]:
         if joint is None:
             continue
         name = _whole_name(text, at, end)
-        if _HEADER_NAME.fullmatch(name):
+        if is_header(name):
             span = _header_value(text, joint.end(), name)
             if span:
                 yield span
@@ -384,6 +386,12 @@ def _named(text: str, low: str, limit: float) -> Iterator[Span]:
         if span:
             yield span
             past = span.end
+
+
+@lru_cache(maxsize=4096)
+def is_header(name: str) -> bool:
+    """Whether an HTTP header with this name carries a credential."""
+    return _HEADER_NAME.fullmatch(name) is not None
 
 
 def _end(pattern: regex.Pattern[str], text: str, at: int) -> int:
@@ -451,9 +459,12 @@ class _Values:
             how = "strong"
         if how == "none":
             return None
-        if self._text.startswith("[", at):
+        first = self._text[at : at + 1]
+        if how != "strong" and (number := _PLAIN_NUMBER.match(self._text, at)) and not number["more"]:
+            return None
+        if first == "[":
             return self._listed(at, name, how)
-        quoted = _QUOTED.match(self._text, at)
+        quoted = _QUOTED.match(self._text, at) if first in _QUOTES else None
         if how == "mention" and not (in_dict and quoted):
             return None
         if quoted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import regex
@@ -51,6 +52,22 @@ _USER_AT = regex.compile(
     r"(?<![\w./@:-])(?P<user>[A-Za-z_][\w-]{0,31}+)@(?=[A-Za-z0-9][A-Za-z0-9.-]{0,253}+(?::[~/]|\$|#|[\s\"'):,]|$))"
 )
 _USER_TILDE = regex.compile(r"(?<![\w./])~(?P<user>[a-z_][\w-]{0,31}+)(?=/)")
+_HOST_PLACES: tuple[tuple[tuple[str, ...], regex.Pattern[str]], ...] = (
+    (("://",), _URL_HOST),
+    (("host", "node", "pod", "addr", "server_name", "fqdn", "ssh"), _NAMED_HOST),
+    (("[", ": "), _SYSLOG_HOST),
+    (("pod/",), _POD),
+    (("ip-",), _CLOUD_HOST),
+)
+"""Places that name a host, with what a line must hold (in lower case) to be looked at."""
+_USER_PLACES: tuple[tuple[tuple[str, ...], regex.Pattern[str]], ...] = (
+    (("/home/", "/users/", "\\users\\"), _USER_PATH),
+    (("user", "logname"), _USER_NAMED),
+    (("@",), _USER_AT),
+    (("~",), _USER_TILDE),
+)
+_TLD_HINTS = tuple(f".{tld}" for tld in _TLDS.split("|"))
+_MOST_KNOWN = 2000
 _KEPT_USERS = frozenset({"root", "shared", "public", "none", "null", "user", "default", "git"})
 _PATHS = (
     regex.compile(r"(?<![\w.:/<~$)\]}*%-])(?P<path>(?:/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{1,255}+){2,64}+/?)"),
@@ -93,20 +110,21 @@ class StandIns:
         """Note host and user names that `text` gives in a place that names them, to replace them elsewhere too."""
         if not self.hosts:
             return
-        for pattern in (_NAMED_HOST, _SYSLOG_HOST, _POD, _CLOUD_HOST, _URL_HOST):
-            for match in pattern.finditer(text, timeout=limit):
-                host = match["host"].rstrip(".-")
-                telling = any(c.isdigit() for c in host) or "-" in host or "." in host
-                if telling and _is_private_host(host) and len(host) >= 4 and len(self._known_hosts) < 2000:
-                    self._known_hosts.add(host)
-        for pattern in _users_in(text):
-            for match in pattern.finditer(text, timeout=limit):
-                if (
-                    match["user"].lower() not in _KEPT_USERS
-                    and not _STAND_IN.fullmatch(match["user"])
-                    and len(self._known_users) < 2000
-                ):
-                    self._known_users.add(match["user"])
+        low = text.lower()
+        for hints, pattern in _HOST_PLACES:
+            for begin, end in _lines_with(text, low, hints):
+                for match in pattern.finditer(text, begin, end, timeout=limit):
+                    host = match["host"].rstrip(".-")
+                    telling = any(c.isdigit() for c in host) or "-" in host or "." in host
+                    if telling and _is_private_host(host) and len(host) >= 4 and len(self._known_hosts) < _MOST_KNOWN:
+                        self._known_hosts.add(host)
+        for hints, pattern in _USER_PLACES:
+            for begin, end in _lines_with(text, low, hints):
+                for match in pattern.finditer(text, begin, end, timeout=limit):
+                    user = match["user"]
+                    kept = user.lower() in _KEPT_USERS or _STAND_IN.fullmatch(user)
+                    if not kept and len(self._known_users) < _MOST_KNOWN:
+                        self._known_users.add(user)
 
     def replace(self, text: str, limit: float) -> str:
         """`text` with what was asked for replaced. Raises TimeoutError when a pattern takes over `limit` seconds."""
@@ -114,24 +132,26 @@ class StandIns:
             text = self._replace_hosts(text, limit)
         if self.paths:
             for pattern in _PATHS:
-                text = pattern.sub(self._path, text, timeout=limit)
+                text = _sub_on_lines(pattern, self._path, text, ("/", "\\"), limit)
         return text
 
     def _replace_hosts(self, text: str, limit: float) -> str:
-        text = _MAIL.sub(lambda m: self._stand_in("mail", m[0]), text, timeout=limit)
+        text = _sub_on_lines(_MAIL, lambda m: self._stand_in("mail", m[0]), text, ("@",), limit)
         text = _IPV6.sub(self._ipv6, text, timeout=limit)
-        for pattern in (_URL_HOST, _NAMED_HOST, _SYSLOG_HOST, _POD, _CLOUD_HOST):
-            text = pattern.sub(self._host_group, text, timeout=limit)
-        text = _FQDN.sub(self._fqdn, text, timeout=limit)
-        if self._known_hosts:
-            known = regex.compile(r"(?<![\w.-])\L<names>(?![\w-]|\.\w)", names=sorted(self._known_hosts))
-            text = known.sub(lambda m: self._host(m[0]), text, timeout=limit)
+        for hints, pattern in _HOST_PLACES:
+            text = _sub_on_lines(pattern, self._host_group, text, hints, limit)
+        text = _sub_on_lines(_FQDN, self._fqdn, text, _TLD_HINTS, limit)
+        for host in sorted(self._known_hosts, key=len, reverse=True):
+            if host in text:
+                known = regex.compile(rf"(?<![\w.-]){regex.escape(host)}(?![\w-]|\.\w)")
+                text = known.sub(lambda m: self._host(m[0]), text, timeout=limit)
         text = _IPV4.sub(self._ipv4, text, timeout=limit)
-        for pattern in _users_in(text):
-            text = pattern.sub(self._user_group, text, timeout=limit)
-        if self._known_users:
-            known = regex.compile(r"(?<=[/\\])\L<names>(?=[/\\\s\"':,;)]|$)", names=sorted(self._known_users))
-            text = known.sub(lambda m: self._stand_in("user", m[0]), text, timeout=limit)
+        for hints, pattern in _USER_PLACES:
+            text = _sub_on_lines(pattern, self._user_group, text, hints, limit)
+        for user in sorted(self._known_users, key=len, reverse=True):
+            if user in text:
+                known = regex.compile(rf"(?<=[/\\]){regex.escape(user)}(?=[/\\\s\"':,;)]|$)")
+                text = known.sub(lambda m: self._stand_in("user", m[0]), text, timeout=limit)
         return text
 
     def _stand_in(self, kind: str, value: str) -> str:
@@ -204,14 +224,38 @@ class StandIns:
         return "/" + self._stand_in("path", path[:cut].rstrip("/")) + path[cut:]
 
 
-def _users_in(text: str) -> list[regex.Pattern[str]]:
-    """The patterns of user names that can match in `text` at all."""
-    patterns = [_USER_PATH, _USER_NAMED]
-    if "@" in text:
-        patterns.append(_USER_AT)
-    if "~" in text:
-        patterns.append(_USER_TILDE)
-    return patterns
+def _lines_with(text: str, low: str, hints: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each line of `text` that holds one of `hints`; `low` is `text` in lower case."""
+    if len(low) != len(text):
+        # A few letters have two in lower case, and positions no longer agree.
+        yield 0, len(text)
+        return
+    found: set[int] = set()
+    for hint in hints:
+        at = low.find(hint)
+        while at >= 0:
+            found.add(text.rfind("\n", 0, at) + 1)
+            end = text.find("\n", at)
+            at = low.find(hint, end) if end >= 0 else -1
+    for begin in sorted(found):
+        end = text.find("\n", begin)
+        yield begin, len(text) if end < 0 else end
+
+
+def _sub_on_lines(
+    pattern: regex.Pattern[str],
+    replacement: Callable[[regex.Match[str]], str],
+    text: str,
+    hints: tuple[str, ...],
+    limit: float,
+) -> str:
+    """`pattern.sub` on the lines that hold one of `hints`; the slow patterns see few lines of a log."""
+    out: list[str] = []
+    at = 0
+    for begin, end in _lines_with(text, text.lower(), hints):
+        out += [text[at:begin], pattern.sub(replacement, text[begin:end], timeout=limit)]
+        at = end
+    return "".join([*out, text[at:]]) if out else text
 
 
 def _is_private_host(host: str) -> bool:
