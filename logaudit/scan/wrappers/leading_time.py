@@ -52,7 +52,8 @@ def _time(text: str) -> regex.Match[str] | None:
 
 
 def _hit(text: str, found: regex.Match[str], end: int, shape: str) -> Hit:
-    time = parse_stamp(found["time"]) if found.re is _LINE else None
+    stamp = found.groupdict().get("time")
+    time = None if stamp is None else parse_stamp(stamp)
     return Hit((text[end:],), time, shape=shape)
 
 
