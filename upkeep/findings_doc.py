@@ -13,12 +13,13 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "findings.md"
 
 HEAD = """# The findings
 
-A finding is a rule with words of its own: what it saw, the numbers, the lines that it stands on, and what to do, with the flag. A rule
-whose inputs the log does not hold stays silent. Findings that start with `failure_` say why a start, or a running server, came to its end, and
-whether to raise or to lower `--mem-fraction-static`. A rule of thumb is called one in its text.
+A finding is a rule with words of its own: what it saw, the numbers, the lines that it stands on, and what to do, with
+the flag. A rule whose inputs the log does not hold stays silent. Findings that start with `failure_` say why a start,
+or a running server, came to its end, and whether to raise or to lower `--mem-fraction-static`. A rule of thumb is
+called one in its text.
 
-Severity: `critical` ended the server; `warning` will probably hurt; `notice` is worth knowing when the capacity matters; `info`
-explains. This page is made from the rules (`python -m upkeep.findings_doc`).
+Severity: `critical` ended the server; `warning` will probably hurt; `notice` is worth knowing when the capacity
+matters; `info` explains. This page is made from the rules (`python -m upkeep.findings_doc`).
 """
 
 

@@ -286,3 +286,26 @@ def draft_is_paid(case: Case) -> bool:
     """Whether the target's formula pays for the draft's KV cache as well."""
     args = arguments(case)
     return args is not None and case.inputs is not None and drafts.counted_layers(case.inputs, args) is not None
+
+
+CARDS_TRIED = 80
+LARGEST_CARD = 1.10
+"""Without the card's size: cards from what was free before loading up to this multiple of it are tried."""
+SAME_FRACTION = 0.0006
+
+
+def cards_of_automatic(case: Case) -> list[tuple[float, AutomaticFraction]]:
+    """The cards (GiB) on which the release's own rule gives this start's fraction; none where a person set it.
+
+    Without the card's size a fraction of at most two decimals counts as set by a person.
+    """
+    start, card = before(case), card_gib(case)
+    if case.fraction is None or start is None or start.value <= 0:
+        return []
+    value = case.fraction.interval.value
+    if card is None and abs(value * 100 - round(value * 100)) < 1e-9:
+        return []
+    step = (LARGEST_CARD - 1) / CARDS_TRIED
+    sizes = [card] if card is not None else [start.value * (1 + step * i) for i in range(CARDS_TRIED + 1)]
+    found = [(size, automatic(case, size)) for size in sizes]
+    return [(size, rule) for size, rule in found if rule is not None and abs(rule.value - value) < SAME_FRACTION]

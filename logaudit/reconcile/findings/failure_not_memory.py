@@ -10,5 +10,5 @@ SEVERITIES = ("critical",)
 
 
 def find(case: Case) -> Found | None:
-    """Fires when the failure is a port, an import, a broken collective or the container"s shared memory."""
+    """Fires when the failure is a port, an import, a broken collective or the container's shared memory."""
     return failure_found(case, CODE, "critical", "not_memory")

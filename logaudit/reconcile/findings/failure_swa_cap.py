@@ -10,5 +10,5 @@ SEVERITIES = ("critical",)
 
 
 def find(case: Case) -> Found | None:
-    """Fires when the window pool"s cap is larger than the budget."""
+    """Fires when the window pool's cap is larger than the budget."""
     return failure_found(case, CODE, "critical", "swa_cap_too_large")

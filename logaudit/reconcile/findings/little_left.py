@@ -19,7 +19,7 @@ def find(case: Case) -> Found | None:
     """Fires when less is left than the release's own rule for the fraction keeps for activations, or under 1 GiB.
 
     A notice under 80 % of the rule's figure; a warning under 1 GiB, or under 40 % and 2.5 % of what was free before
-    loading: the rule is careful, many servers run well with less.
+    loading: the rule is careful, many servers run well with less. No notice where the rule itself chose the fraction.
     """
     free, start = m.left(case), m.before(case)
     if free is None or start is None or start.value <= 0 or not m.served(case):
@@ -34,6 +34,8 @@ def find(case: Case) -> Found | None:
         return None
     tight = free.value < WARNING_SHARE_OF_CARD * start.value
     low = scarce or (rule is not None and tight and free.value < WARNING_SHARE * rule.gib)
+    if not low and m.cards_of_automatic(case):
+        return None
     fraction = None if case.fraction is None else case.fraction.interval.value
     wanted = LEAST_GIB if rule is None else rule.gib
     lower, smallest = None, None
