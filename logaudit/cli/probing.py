@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from logaudit.report.document import Document, LaunchDoc
+    from logaudit.report.document import Document, LaunchDoc, LedgerRow
     from logaudit.sources.interface import Source
     from logaudit.sources.probe import Probe
     from logaudit.sources.remote.host import Host
@@ -58,7 +58,22 @@ def told(launch: LaunchDoc, found: Probe) -> LaunchDoc:
     free = [
         rank.before_load_gib for rank in launch.ranks if rank.worker == "target" and rank.before_load_gib is not None
     ]
-    return msgspec.structs.replace(launch, notes=[*launch.notes, *found.explain(min(free, default=None))])
+    notes = [*launch.notes, *found.explain(min(free, default=None))]
+    return msgspec.structs.replace(launch, notes=notes, ledger=[_with_card(row, found) for row in launch.ledger])
+
+
+def _with_card(row: LedgerRow, found: Probe) -> LedgerRow:
+    """The ledger from the card's memory down, with the parts that the machine's own tools name."""
+    import msgspec
+
+    from logaudit.report.build import above_the_log
+
+    if found.gpu_memory_gib is None:
+        return row
+    card = min(found.cards, key=lambda one: one.total_gib)
+    before = sum(item.gib.value for item in row.items)
+    kept = {"the driver's reserve": card.reserved_gib or 0.0}
+    return msgspec.structs.replace(row, above=above_the_log(before, card.total_gib, kept))
 
 
 def host_of(sources: list[Source]) -> Host | None:

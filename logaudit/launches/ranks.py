@@ -311,7 +311,7 @@ class _RankBuilder:
             self.groups.append(_Group(pools=rest))
 
     def _place_lone_draft(self) -> None:
-        """In a log that starts after the target was loaded the first load is the draft's: the target's place is empty."""
+        """In a log that starts after the target was loaded the first load is the draft's, the target has none."""
         first = self.loads[0].end if self.loads else None
         if first is None or DRAFT_TYPES.search(text(first, "model_type") or "", timeout=1.0) is None:
             return

@@ -40,7 +40,8 @@ def naive_sums(
     """The three beliefs met most often, against the KV budget that came out."""
     card, guessed = card_size_gb(before.value, gpu_memory_gib)
     taken = before.value - after.value if weights is None else weights.value
-    label = f"{card:g} GB card" + (" (guessed)" if guessed else "")
+    shown = f"{card:.2f}".rstrip("0").rstrip(".")
+    label = f"{shown} GB card" + (" (guessed)" if guessed else "")
     sums = [
         (
             f"{fraction.value:g} × what is left after loading",
@@ -50,7 +51,7 @@ def naive_sums(
         (
             f"{fraction.value:g} × {label} − weights",
             fraction.value * card - taken,
-            f"{before.value:.2f} GiB were free before loading, not {card:g}",
+            f"{before.value:.2f} GiB were free before loading, not {shown}",
         ),
         (
             "all that is left after loading",

@@ -222,13 +222,28 @@ def _item(item: Item) -> doc.LedgerItem:
     return doc.LedgerItem(item.item, doc.Bounds.of(item.gib), list(item.evidence), item.detail, item.computed, kind)
 
 
-def _ledger(ledger: Ledger, alike: int) -> doc.LedgerRow:
+def above_the_log(before_load_gib: float, card_gib: float, kept: Mapping[str, float]) -> list[doc.LedgerItem]:
+    """The card's memory and what was taken from it before loading; `kept` names the parts that are known.
+
+    What no part explains is the server's own context, the communication buffers and other processes.
+    """
+    parts = {name: size for name, size in kept.items() if size > 0}
+    rest = card_gib - before_load_gib - sum(parts.values())
+    parts["context, communication buffers and other processes, before loading"] = rest
+    card = doc.LedgerItem("memory of the card", doc.Bounds(card_gib, card_gib, card_gib), [], "given", kind="other")
+    return [card] + [
+        doc.LedgerItem(name, doc.Bounds(size, size, size), [], "given", kind="other") for name, size in parts.items()
+    ]
+
+
+def _ledger(ledger: Ledger, alike: int, card_gib: float | None) -> doc.LedgerRow:
     return doc.LedgerRow(
         worker="target",
         rank=rank_info(ledger.rank.key),
         items=[_item(item) for item in ledger.items],
         alike=alike,
         before_evidence=[ledger.before_line],
+        above=[] if card_gib is None else above_the_log(ledger.before_load.value, card_gib, {}),
     )
 
 
@@ -393,7 +408,9 @@ def launch_document(
         expected=None if case.expectation is None else expected_of(case.expectation),
         reconciliation=_reconciliation(case),
         naive=[doc.NaiveSum(n.belief, n.gib, n.tokens, n.off_by_gib, n.why) for n in case.naive],
-        ledger=[_ledger(ledger, count) for ledger, count in zip(case.ledgers, alike, strict=True)],
+        ledger=[
+            _ledger(ledger, count, case.given.gpu_memory_gib) for ledger, count in zip(case.ledgers, alike, strict=True)
+        ],
         options=[_option(choice) for choice in options],
         findings=words_of(found_by_rules),
         unrecognised=list(unrecognised),

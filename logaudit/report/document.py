@@ -201,6 +201,8 @@ class LedgerRow(msgspec.Struct, frozen=True):
     """How many ranks have these figures (within rounding)."""
     before_evidence: list[int] = []
     """The line that printed what was free before loading."""
+    above: list[LedgerItem] = []
+    """Where the card's memory is known: its size, then what was in use before loading; the rest was free."""
 
 
 class Option(msgspec.Struct, frozen=True):

@@ -66,12 +66,20 @@ def before_load(launch: LaunchDoc, row: LedgerRow) -> float:
     return sum(item.gib.value for item in row.items)
 
 
+def _above(item: LedgerItem, *, first: bool) -> Row:
+    """A row above the log's own figures: the card, or what was taken from it before loading."""
+    sign = "" if first else "+ " if item.gib.value < 0 else "− "
+    amount = words(gib(abs(item.gib.value)))
+    return Row((Cell(words(sign + one_line(item.item))), Cell(amount), Cell(words(one_line(item.detail)))))
+
+
 def ledger_table(launch: LaunchDoc, row: LedgerRow, links: Links) -> Table:
     """The ledger from `free before loading` down to what is left, with the line of each figure."""
-    rows = [
+    rows = [_above(item, first=place == 0) for place, item in enumerate(row.above)]
+    rows += [
         Row(
             (
-                Cell(words("free before loading")),
+                Cell(words(("= " if row.above else "") + "free before loading")),
                 Cell(words(gib(before_load(launch, row)))),
                 Cell(links.lines(row.before_evidence)),
             ),
