@@ -78,7 +78,7 @@ def _take_in_all(wheels: list[Path], store: Store, ours: Ours, options: argparse
 def _put_ranges(store: Store) -> None:
     """The samples' release ranges, when the tables are the project's own."""
     if store.folder == FOLDER:
-        ranges.apply(ranges.edits(store))
+        ranges.apply(ranges.edits(store, table.wording_releases()))
         table.put_wording_releases(store.releases)
 
 

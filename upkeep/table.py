@@ -51,6 +51,11 @@ def put(dumps: Mapping[Version, Dump], folder: Path = FOLDER) -> None:
     _put_forms(dumps, folder)
 
 
+def wording_releases(folder: Path = FOLDER) -> list[Version]:
+    """The releases whose sources the ranges of the samples were read from, oldest first."""
+    return sorted(Version(line) for line in read_lines(_read(folder, "wording_releases.txt")))
+
+
 def put_wording_releases(releases: list[Version], folder: Path = FOLDER) -> None:
     """Add releases to those whose sources the ranges of the samples were read from."""
     path = folder / "wording_releases.txt"

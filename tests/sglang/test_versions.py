@@ -109,12 +109,15 @@ def test_wordings_narrow_without_arguments() -> None:
     assert all(Version("0.5.9") < release < Version("0.5.13") for release in found.candidates)
 
 
-def test_a_release_between_two_read_ones_can_carry_either_wording() -> None:
-    for wording in ("0.5.6", "0.5.7..0.5.23"):
-        found = bracket(None, [Wording(wording)])
-        assert all(
-            release in found.candidates for release in known_releases() if Version("0.5.6") < release < Version("0.5.7")
-        )
+def test_wordings_end_where_the_sources_of_every_release_say() -> None:
+    # Each release from 0.4.0 on was read, post-releases included: a wording of 0.5.6 is not one of 0.5.6.post1.
+    assert bracket(None, [Wording("0.5.6")]).candidates == (Version("0.5.6"),)
+    assert bracket(None, [Wording("0.5.6.post1..0.5.7")]).low == Version("0.5.6.post1")
+
+
+def test_a_release_newer_than_all_that_were_read_can_carry_the_newest_wording() -> None:
+    newest = known_releases()[-1]
+    assert bracket(None, [Wording(f"0.5.7..{newest}")]).high is None
 
 
 def test_contradicting_wordings_do_not_overrule_the_arguments() -> None:

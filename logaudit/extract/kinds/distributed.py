@@ -29,9 +29,9 @@ EXTRACTORS = (
             + rf".*?mem usage={fig('used_gib', GB)}"
         ),
         fields=(Field("elapsed_s", "s"), Field("used_gib", "gib")),
-        releases="0.4.4..0.5.20",
+        releases="0.4.3.post3..0.5.20",
         samples=(
-            Sample("Init torch distributed ends. mem usage=0.83 GB", "0.4.4..0.5.8", {"used_gib": "0.83"}),
+            Sample("Init torch distributed ends. mem usage=0.83 GB", "0.4.3.post3..0.5.8.post1", {"used_gib": "0.83"}),
             Sample(
                 "Init torch distributed ends. elapsed=1.52 s, mem usage=1.17 GB",
                 "0.5.9..0.5.20",
@@ -85,12 +85,15 @@ EXTRACTORS = (
             "Unrounded figures. ValueError to 0.5.6, RuntimeError since; a mere warning when the check is switched off."
         ),
         samples=(
-            Sample("The memory capacity is unbalanced. Some GPUs may be occupied by other processes.", "0.1.17..0.4.3"),
+            Sample(
+                "The memory capacity is unbalanced. Some GPUs may be occupied by other processes.",
+                "0.1.17..0.4.3.post4",
+            ),
             Sample(
                 "ValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. "
                 "min_per_gpu_memory=45.123046875, local_gpu_memory=78.5791015625, local_gpu_memory * "
                 "0.9=70.72119140625",
-                "0.4.4..0.5.9",
+                "0.4.3.post1..0.5.9",
                 {"least_gib": "45.123046875", "local_gib": "78.5791015625", "threshold_gib": "70.72119140625"},
             ),
             Sample(

@@ -73,7 +73,7 @@ EXTRACTORS = (
                 "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.8. "
                 "Raise "
                 "--mem-fraction-static above 0.913 (minimum viable = 1 - available/pre = 0.9125).",
-                "0.5.14..0.5.23",
+                "0.5.13.post1..0.5.23",
                 {"fraction": "0.8", "needed_fraction": "0.913"},
             ),
             Sample(
@@ -87,7 +87,7 @@ EXTRACTORS = (
                 "SWA pool cap (86826 tokens, 10.20 GiB) leaves no room for the full KV pool within the available 9.10 "
                 "GiB. "
                 "Reduce --max-running-requests",
-                "0.5.14..0.5.23",
+                "0.5.13.post1..0.5.23",
                 {"swa_tokens": "86826", "swa_gib": "10.20", "avail_gib": "9.10"},
             ),
             Sample(
@@ -120,7 +120,7 @@ EXTRACTORS = (
             rf"|hipHostMalloc of {fig('need_gb')} GB for a HiCache host pool failed)"
         ),
         fields=(Field("what", "text"), Field("need_gb", "gb_decimal"), Field("free_gb", "gb_decimal")),
-        releases="0.4.2..0.5.23",
+        releases="0.4.1.post1..0.5.23",
         printed_by="every rank, in a traceback",
         note="Decimal GB.",
         samples=(
@@ -128,7 +128,7 @@ EXTRACTORS = (
                 "ValueError: Not enough host memory available. Requesting 131.07 GB but only have 100.20 GB free. "
                 "Please "
                 "reduce the size of the hierarchical cache.",
-                "0.4.2..0.5.23",
+                "0.4.1.post1..0.5.23",
                 {"need_gb": "131.07", "free_gb": "100.20"},
             ),
             Sample(
@@ -189,13 +189,13 @@ EXTRACTORS = (
             Sample(
                 "Decode out of memory. Try to lower your batch size.\nTry to allocate 96 tokens.\n"
                 "Available tokens: 95 (available_size=90 + evictable_size=5)\n",
-                "0.4.9.post6..0.5.23",
+                "0.4.9.post1..0.5.23",
                 {"phase": "Decode", "asked_tokens": "96", "avail_tokens": "95"},
             ),
             Sample("Prefill out of memory. Try to lower your batch size.", "0.2.15..0.5.23", {"phase": "Prefill"}),
             Sample(
                 "Out of memory. Try to lower your batch size.\nTry to allocate 96 tokens.",
-                "0.5.4..0.5.23",
+                "0.5.3.post1..0.5.23",
                 {"asked_tokens": "96"},
             ),
         ),
@@ -219,7 +219,7 @@ EXTRACTORS = (
             Sample("Try to allocate 96 tokens.", "0.3.6..0.5.23", {"asked_tokens": "96"}),
             Sample(
                 "Available tokens: 95 (available_size=90 + evictable_size=5)",
-                "0.4.7..0.5.23",
+                "0.4.6.post1..0.5.23",
                 {"avail_tokens": "95", "evictable_tokens": "5"},
             ),
         ),
@@ -405,7 +405,7 @@ EXTRACTORS = (
         printed_by="the launcher",
         samples=(
             Sample("Received sigquit from a child process. It usually means the child failed.", "0.4.3..0.5.23"),
-            Sample("Received sigquit from a child proces. It usually means the child failed.", "0.4.0..0.4.3"),
+            Sample("Received sigquit from a child proces. It usually means the child failed.", "0.4.0..0.4.3.post2"),
         ),
     ),
     Extractor(

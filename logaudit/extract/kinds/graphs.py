@@ -40,44 +40,44 @@ EXTRACTORS = (
             ),
             Sample(
                 "Capture cuda graph begin. This can take up to several minutes.",
-                "0.2.15..0.4.3",
+                "0.2.15..0.4.3.post2",
                 {"what": "cuda graph"},
             ),
             Sample(
                 "Capture cuda graph begin. This can take up to several minutes. avail mem=9.76 GB",
-                "0.4.4..0.5.13",
+                "0.4.3.post3..0.5.13.post1",
                 {"what": "cuda graph", "avail_gib": "9.76"},
             ),
             Sample(
                 "Capture npu graph begin. This can take up to several minutes. avail mem=9.76 GB",
-                "0.5.2..0.5.13",
+                "0.5.2..0.5.13.post1",
                 {"what": "npu graph", "avail_gib": "9.76"},
             ),
             Sample(
                 "Capture draft cuda graph begin. This can take up to several minutes. avail mem=9.21 GB",
-                "0.4.4..0.5.13",
+                "0.4.3.post3..0.5.13.post1",
                 {"what": "draft cuda graph", "avail_gib": "9.21"},
             ),
             Sample(
                 "Capture draft extend cuda graph begin. This can take up to several minutes. avail mem=9.21 GB",
-                "0.4.7..0.5.13",
+                "0.4.7..0.5.13.post1",
                 {"what": "draft extend cuda graph", "avail_gib": "9.21"},
             ),
             Sample(
                 "Capture draft extend cuda graph begin (step 0). This can take up to several minutes. avail mem=9.21 "
                 "GB",
-                "0.5.7..0.5.13",
+                "0.5.7..0.5.13.post1",
                 {"what": "draft extend cuda graph", "step": "0", "avail_gib": "9.21"},
             ),
             Sample(
                 "Capture piecewise CUDA graph begin. avail mem=9.21 GB",
-                "0.5.6..0.5.13",
+                "0.5.6..0.5.13.post1",
                 {"what": "piecewise CUDA graph", "avail_gib": "9.21"},
             ),
             Sample(
                 "Capture target decode CUDA graph begin. backend=full, num_tokens_per_bs=1, bs=[1, 2, 4, 8], avail "
                 "mem=9.76 GB",
-                "0.5.14..0.5.15",
+                "0.5.14..0.5.15.post1",
                 {
                     "what": "target decode CUDA graph",
                     "backend": "full",
@@ -89,7 +89,7 @@ EXTRACTORS = (
             Sample(
                 "Capture draft decode CUDA graph begin. backend=full, num_tokens_per_bs=4, bs=[1, 2, 4], avail "
                 "mem=9.21 GB",
-                "0.5.14..0.5.15",
+                "0.5.14..0.5.15.post1",
                 {
                     "what": "draft decode CUDA graph",
                     "backend": "full",
@@ -202,37 +202,37 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "Capture cuda graph end. Time elapsed: 12.34 s",
-                "0.4.0..0.4.3",
+                "0.4.0..0.4.3.post2",
                 {"what": "cuda graph", "elapsed_s": "12.34"},
             ),
             Sample(
                 "Capture cuda graph end. Time elapsed: 12.34 s. avail mem=7.61 GB. mem usage=2.15 GB.",
-                "0.4.4..0.4.6",
+                "0.4.3.post3..0.4.6",
                 {"what": "cuda graph", "elapsed_s": "12.34", "avail_gib": "7.61", "used_gib": "2.15"},
             ),
             Sample(
                 "Capture cuda graph end. Time elapsed: 12.34 s. mem usage=2.15 GB. avail mem=7.61 GB.",
-                "0.4.7..0.5.13",
+                "0.4.6.post1..0.5.13.post1",
                 {"what": "cuda graph", "elapsed_s": "12.34", "avail_gib": "7.61", "used_gib": "2.15"},
             ),
             Sample(
                 "Capture draft cuda graph end. Time elapsed: 3.20 s. avail mem=7.20 GB",
-                "0.4.4",
+                "0.4.3.post3..0.4.4.post1",
                 {"what": "draft cuda graph", "elapsed_s": "3.20", "avail_gib": "7.20"},
             ),
             Sample(
                 "Capture draft cuda graph end. Time elapsed: 3.20 s. avail mem=7.20 GB. mem usage=0.41 GB.",
-                "0.4.5..0.4.7",
+                "0.4.4.post2..0.4.7",
                 {"what": "draft cuda graph", "elapsed_s": "3.20", "avail_gib": "7.20", "used_gib": "0.41"},
             ),
             Sample(
                 "Capture draft cuda graph end. Time elapsed: 3.20 s. mem usage=0.41 GB. avail mem=7.20 GB.",
-                "0.4.8..0.5.13",
+                "0.4.7.post1..0.5.13.post1",
                 {"what": "draft cuda graph", "elapsed_s": "3.20", "avail_gib": "7.20", "used_gib": "0.41"},
             ),
             Sample(
                 "Capture draft extend cuda graph end. Time elapsed: 3.20 s. mem usage=0.41 GB. avail mem=7.20 GB.",
-                "0.4.8..0.5.13",
+                "0.4.7.post1..0.5.13.post1",
                 {"what": "draft extend cuda graph", "elapsed_s": "3.20", "avail_gib": "7.20", "used_gib": "0.41"},
             ),
             Sample(
@@ -289,19 +289,23 @@ EXTRACTORS = (
             rf"(?P<sizes>{_SIZES})"
         ),
         fields=(Field("what", "text"), Field("sizes", "text")),
-        releases="0.4.7..0.5.13",
+        releases="0.4.6.post2..0.5.13.post1",
         printed_by="tp_rank 0",
         samples=(
             Sample(
-                "Capture cuda graph bs [1, 2, 4, 8, 16]", "0.4.7..0.5.13", {"what": "bs", "sizes": "[1, 2, 4, 8, 16]"}
+                "Capture cuda graph bs [1, 2, 4, 8, 16]",
+                "0.4.6.post2..0.5.13.post1",
+                {"what": "bs", "sizes": "[1, 2, 4, 8, 16]"},
             ),
             Sample(
                 "Capture cuda graph num tokens [4, 8, 12]",
-                "0.5.4..0.5.13",
+                "0.5.3.post1..0.5.13.post1",
                 {"what": "num tokens", "sizes": "[4, 8, 12]"},
             ),
             Sample(
-                "[BCG] Capture num tokens: [4, 8, 12]", "0.5.11..0.5.13", {"what": "num tokens", "sizes": "[4, 8, 12]"}
+                "[BCG] Capture num tokens: [4, 8, 12]",
+                "0.5.10.post1..0.5.13.post1",
+                {"what": "num tokens", "sizes": "[4, 8, 12]"},
             ),
         ),
     ),
@@ -320,23 +324,23 @@ EXTRACTORS = (
             Field("num_tokens", "tokens"),
             Field("avail_gib", "gib"),
         ),
-        releases="0.4.5..0.5.23",
+        releases="0.4.4.post1..0.5.23",
         printed_by="tp_rank 0",
         note="A progress bar on standard error, without SGLang's prefix.",
         samples=(
             Sample(
                 "Capturing batches (avail_mem=7.61 GB):  50%|█████     | 11/23 [00:03<00:03,  3.0it/s]",
-                "0.4.5..0.4.8",
+                "0.4.4.post1..0.4.8.post1",
                 {"what": "batches", "avail_gib": "7.61"},
             ),
             Sample(
                 "Capturing batches (bs=128 avail_mem=7.61 GB):  50%|█████     | 11/23 [00:03<00:03,  3.0it/s]",
-                "0.4.9..0.5.23",
+                "0.4.8.post1..0.5.23",
                 {"what": "batches", "bs": "128", "avail_gib": "7.61"},
             ),
             Sample(
                 "Capturing num tokens (num_tokens=4096 avail_mem=7.61 GB):   0%|          | 0/58 [00:00<?, ?it/s]",
-                "0.5.4..0.5.20",
+                "0.5.3.post1..0.5.20",
                 {"what": "num tokens", "num_tokens": "4096", "avail_gib": "7.61"},
             ),
             Sample(
@@ -364,7 +368,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Disable piecewise CUDA graph because the capture size is not set",
-                "0.5.10..0.5.13",
+                "0.5.10..0.5.13.post1",
                 {"what": "piecewise"},
             ),
             Sample(
@@ -441,7 +445,7 @@ EXTRACTORS = (
             rf"warmup)"
         ),
         fields=(Field("budget_gib", "gib"), Field("needed_gib", "gib"), Field("avail_gib", "gib")),
-        releases="0.5.7..0.5.23",
+        releases="0.5.6.post1..0.5.23",
         note="The warm-up line prints unrounded figures.",
         samples=(
             Sample(
@@ -451,14 +455,14 @@ EXTRACTORS = (
             ),
             Sample(
                 "Required memory for warmup: 2.5GB, Available memory: 7.123456GB",
-                "0.5.7..0.5.23",
+                "0.5.6.post1..0.5.23",
                 {"needed_gib": "2.5", "avail_gib": "7.123456"},
             ),
             Sample(
                 "Available memory 2.1GB is less than required memory 4.5GB for warmup, reducing max_m to 8192 to avoid "
                 "out "
                 "of memory",
-                "0.5.7..0.5.23",
+                "0.5.6.post1..0.5.23",
                 {"avail_gib": "2.1", "needed_gib": "4.5"},
             ),
         ),
@@ -469,13 +473,13 @@ EXTRACTORS = (
         anchors=("Entering DeepGEMM JIT", "Try DeepGEMM JIT Compiling for", "PP-parallel DeepGEMM warmup"),
         pattern=r"(?P<what>Entering DeepGEMM JIT|Try DeepGEMM JIT Compiling for|PP-parallel DeepGEMM warmup)",
         fields=(Field("what", "text"),),
-        releases="0.4.6..0.5.23",
+        releases="0.4.5.post1..0.5.23",
         samples=(
             Sample(
                 "Entering DeepGEMM JIT Pre-Compile session. It may take a long time (typically 10-20 mins) if you have "
                 "not "
                 "run `sglang.compile_deep_gemm`.",
-                "0.4.6..0.5.23",
+                "0.4.5.post1..0.5.23",
                 {"what": "Entering DeepGEMM JIT"},
             ),
         ),

@@ -113,7 +113,7 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "DP attention is enabled. The chunked prefill size is adjusted to 2048 to avoid MoE kernel issues. ",
-                "0.3.6..0.5.15",
+                "0.3.6..0.5.15.post1",
                 {"tokens": "2048"},
             ),
             Sample(
@@ -141,7 +141,7 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "Multimodal model: Dynamically adjusted --mem-fraction-static from: 0.880 to: 0.810.",
-                "0.4.9.post6..0.4.10",
+                "0.4.9.post3..0.4.10.post2",
                 {"old_fraction": "0.880", "fraction": "0.810"},
             ),
             Sample("Setting mem fraction static to 0.8 for DeepSeek NSA.", "0.5.3", {"fraction": "0.8"}),
@@ -151,7 +151,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Automatically reduce --mem-fraction-static to 0.836 because this is a multimodal model.",
-                "0.4.2..0.4.8",
+                "0.4.1.post5..0.4.8.post1",
                 {"fraction": "0.836"},
             ),
         ),
@@ -172,17 +172,17 @@ EXTRACTORS = (
             rf"|Use dsv4 attention backend for (?P<arch>\S+), setting page_size to {num('page_size')})"
         ),
         fields=(Field("page_size", "tokens"), Field("old", "text"), Field("arch", "text")),
-        releases="0.4.5..0.5.23",
+        releases="0.4.4.post2..0.5.23",
         printed_by="the launcher",
         samples=(
             Sample(
                 "FlashMLA only supports a page_size of 64, change page_size to 64.",
-                "0.4.5..0.5.23",
+                "0.4.4.post2..0.5.23",
                 {"page_size": "64"},
             ),
             Sample(
                 "TensorRT-LLM MLA only supports page_size of 32 or 64, changing page_size from 1 to 64.",
-                "0.5.1..0.5.23",
+                "0.4.10.post1..0.5.23",
                 {"page_size": "64", "old": "1"},
             ),
             Sample("Setting page size to 64 for DeepSeek NSA.", "0.5.3..0.5.7", {"page_size": "64"}),
@@ -208,10 +208,10 @@ EXTRACTORS = (
         releases="0.5.3..0.5.23",
         printed_by="the launcher",
         samples=(
-            Sample("Setting KV cache dtype to fp8.", "0.5.3..0.5.4", {"dtype": "fp8"}),
+            Sample("Setting KV cache dtype to fp8.", "0.5.3..0.5.4.post1", {"dtype": "fp8"}),
             Sample(
                 "Setting KV cache dtype to fp8_e4m3 for DeepSeek NSA.",
-                "0.5.5..0.5.7",
+                "0.5.4.post2..0.5.7",
                 {"dtype": "fp8_e4m3", "what": "DeepSeek NSA"},
             ),
             Sample(
@@ -242,7 +242,7 @@ EXTRACTORS = (
             Sample(
                 "Max running requests is reset to 48 for speculative decoding. You can override this by explicitly "
                 "setting --max-running-requests.",
-                "0.5.5..0.5.23",
+                "0.5.4.post1..0.5.23",
                 {"requests": "48"},
             ),
             Sample(
@@ -291,7 +291,7 @@ EXTRACTORS = (
             rf"|MmItemMemoryPool size per tokenizer worker: {fig('reserve_gib')} MiB)"
         ),
         fields=(Field("reserve_gib", "mib"), Field("gpu", "count"), Field("transport", "text")),
-        releases="0.5.7..0.5.23",
+        releases="0.5.6.post1..0.5.23",
         printed_by="the launcher",
         note="Taken on the base GPU by the launcher or tokenizer processes, outside of the scheduler's own accounting.",
         samples=(
@@ -309,10 +309,10 @@ EXTRACTORS = (
             ),
             Sample(
                 "MmItemMemoryPool size per tokenizer worker: 1024 MiB (budget 1024 MiB / 1 worker(s))",
-                "0.5.11..0.5.15",
+                "0.5.11..0.5.15.post1",
                 {"reserve_gib": "1024"},
             ),
-            Sample("Preallocated 512MB GPU buffer", "0.5.7..0.5.23", {"reserve_gib": "512"}),
+            Sample("Preallocated 512MB GPU buffer", "0.5.6.post1..0.5.23", {"reserve_gib": "512"}),
         ),
     ),
     Extractor(

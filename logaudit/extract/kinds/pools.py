@@ -29,7 +29,7 @@ EXTRACTORS = (
             Field("v_gib", "gib"),
             Field("kv_gib", "gib"),
         ),
-        releases="0.4.2..0.5.23",
+        releases="0.4.1.post6..0.5.23",
         printed_by="every rank, again for every sub-pool and draft runner",
         note=(
             "K and V for MHA pools, one figure for MLA pools (which print nothing before 0.4.6). With a sliding window "
@@ -40,17 +40,17 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "KV Cache is allocated. K size: 26.50 GB, V size: 26.40 GB.",
-                "0.4.2..0.4.3",
+                "0.4.1.post6..0.4.3.post2",
                 {"state": "is allocated", "k_gib": "26.50", "v_gib": "26.40"},
             ),
             Sample(
                 "KV Cache is allocated. #tokens: 434132, K size: 26.50 GB, V size: 26.50 GB",
-                "0.4.4..0.5.12",
+                "0.4.3.post3..0.5.12",
                 {"state": "is allocated", "tokens": "434132", "k_gib": "26.50", "v_gib": "26.50"},
             ),
             Sample(
                 "KV Cache is allocated. #tokens: 434132, KV size: 28.41 GB",
-                "0.4.6..0.5.12",
+                "0.4.5.post3..0.5.12",
                 {"state": "is allocated", "tokens": "434132", "kv_gib": "28.41"},
             ),
             Sample(
@@ -250,17 +250,17 @@ EXTRACTORS = (
             Field("swa_tokens", "tokens"),
             Field("full_tokens", "tokens"),
         ),
-        releases="0.5.4..0.5.23",
+        releases="0.5.3.post3..0.5.23",
         note="The sum of two sub-pools that have their own kv_cache_allocated lines; unrounded in 0.5.4..0.5.6.",
         samples=(
             Sample(
                 "SWAKVPool mem usage: 38.5234375 GB, swa size: 86826, full size: 434132",
-                "0.5.4..0.5.6",
+                "0.5.3.post3..0.5.6.post2",
                 {"state": "mem usage", "total_gib": "38.5234375", "swa_tokens": "86826", "full_tokens": "434132"},
             ),
             Sample(
                 "SWAKVPool mem usage: 38.52 GB, swa size: 86826, full size: 434132",
-                "0.5.7..0.5.23",
+                "0.5.6.post1..0.5.23",
                 {"state": "mem usage", "total_gib": "38.52", "swa_tokens": "86826", "full_tokens": "434132"},
             ),
             Sample(
@@ -292,14 +292,14 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "Mamba Cache is allocated. conv_state size: 0.27GB, ssm_state size: 8.53GB ",
-                "0.5.2..0.5.3",
+                "0.5.2..0.5.3.post1",
                 {"conv_gib": "0.27", "ssm_gib": "8.53"},
             ),
             Sample(
                 "Mamba Cache is allocated. conv_state size: 0.27GB, ssm_state size: 8.53GB "
                 "intermediate_ssm_state_cache "
                 "size: 2.10GB intermediate_conv_window_cache size: 0.05GB ",
-                "0.5.3",
+                "0.5.3..0.5.3.post1",
                 {
                     "conv_gib": "0.27",
                     "ssm_gib": "8.53",
@@ -309,13 +309,13 @@ EXTRACTORS = (
             ),
             Sample(
                 "Mamba Cache is allocated. max_mamba_cache_size: 384, conv_state size: 0.27GB, ssm_state size: 8.53GB ",
-                "0.5.4..0.5.23",
+                "0.5.3.post2..0.5.23",
                 {"slots": "384", "conv_gib": "0.27", "ssm_gib": "8.53"},
             ),
             Sample(
                 "Mamba Cache is allocated. max_mamba_cache_size: 384, conv_state size: 0.27GB, ssm_state size: 8.53GB "
                 "intermediate_ssm_state_cache size: 2.10GB intermediate_conv_window_cache size: 0.05GB ",
-                "0.5.4..0.5.23",
+                "0.5.3.post2..0.5.23",
                 {
                     "slots": "384",
                     "conv_gib": "0.27",
@@ -737,12 +737,12 @@ EXTRACTORS = (
             Field("what", "text"),
             Field("detail", "text"),
         ),
-        releases="0.4.2..0.5.23",
+        releases="0.4.1.post5..0.5.23",
         note="Decimal GB.",
         samples=(
             Sample(
                 "Allocating 131.07 GB host memory for hierarchical KV cache.",
-                "0.4.2..0.5.16",
+                "0.4.1.post5..0.5.16",
                 {"host_gb": "131.07", "what": "hierarchical KV cache"},
             ),
             Sample(
@@ -994,12 +994,12 @@ EXTRACTORS = (
         samples=(
             Sample(
                 "LoRA adapter loading starts: name=a, path=org/a. avail mem=9.76 GB",
-                "0.4.9",
+                "0.4.9..0.4.9.post5",
                 {"operation": "loading", "event": "starts", "adapter": "name=a, path=org/a", "avail_gib": "9.76"},
             ),
             Sample(
                 "LoRA adapter loading completes: LoRARef(lora_id='x', lora_name='a'). avail mem=9.60 GB",
-                "0.4.9.post6..0.5.23",
+                "0.4.9.post4..0.5.23",
                 {
                     "operation": "loading",
                     "event": "completes",

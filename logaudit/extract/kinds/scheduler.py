@@ -48,7 +48,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "max_total_num_tokens=434132, max_prefill_tokens=16384, max_running_requests=2048, context_len=131072",
-                "0.2.15..0.4.1",
+                "0.2.15..0.4.1.post7",
                 {
                     "tokens": "434132",
                     "max_prefill_tokens": "16384",
@@ -59,7 +59,7 @@ EXTRACTORS = (
             Sample(
                 "max_total_num_tokens=434132, chunked_prefill_size=8192, max_prefill_tokens=16384, "
                 "max_running_requests=2048, context_len=131072",
-                "0.4.2..0.4.6",
+                "0.4.1.post1..0.4.6.post5",
                 {
                     "tokens": "434132",
                     "chunked_prefill_tokens": "8192",
@@ -71,7 +71,7 @@ EXTRACTORS = (
             Sample(
                 "max_total_num_tokens=434132, chunked_prefill_size=-1, max_prefill_tokens=16384, "
                 "max_running_requests=2048, context_len=131072, available_gpu_mem=7.61 GB",
-                "0.4.7..0.5.23",
+                "0.4.6.post1..0.5.23",
                 {
                     "tokens": "434132",
                     "chunked_prefill_tokens": "-1",
@@ -85,7 +85,7 @@ EXTRACTORS = (
             Sample(
                 "max_total_num_tokens=434132, chunked_prefill_size=None, max_prefill_tokens=16384, "
                 "max_running_requests=2048, context_len=131072, available_cpu_mem=7.61 GB",
-                "0.5.2..0.5.23",
+                "0.5.1.post1..0.5.23",
                 {
                     "tokens": "434132",
                     "max_prefill_tokens": "16384",

@@ -90,7 +90,7 @@ EXTRACTORS = (
             Sample(
                 "Decode batch. #running-req: 3, #token: 1234, token usage: 0.01, cuda graph: True, "
                 "gen throughput (token/s): 250.10, #queue-req: 0",
-                "0.4.7..0.5.3",
+                "0.4.6.post1..0.5.3.post3",
                 {
                     "what": "Decode",
                     "running_requests": "3",
@@ -104,7 +104,7 @@ EXTRACTORS = (
                 "Prefill batch [12], #new-seq: 1, #new-token: 64, #cached-token: 0, token usage: 0.00, #running-req: "
                 "0, "
                 "#queue-req: 0, ",
-                "0.5.4",
+                "0.5.3.post1..0.5.4.post3",
                 {
                     "what": "Prefill",
                     "iteration": "12",
@@ -118,7 +118,7 @@ EXTRACTORS = (
             Sample(
                 "Decode batch, #running-req: 3, #full token: 1234, full token usage: 0.01, #swa token: 900, "
                 "swa token usage: 0.02, cuda graph: True, gen throughput (token/s): 250.10, #queue-req: 0",
-                "0.5.5..0.5.23",
+                "0.5.4.post1..0.5.23",
                 {
                     "what": "Decode",
                     "running_requests": "3",
@@ -133,7 +133,7 @@ EXTRACTORS = (
             Sample(
                 "Prefill batch [12], #new-seq: 1, #new-token: 64, #cached-token: 0, full token usage: 0.00, "
                 "mamba usage: 0.01, #running-req: 0, #queue-req: 0, ",
-                "0.5.5..0.5.23",
+                "0.5.4.post1..0.5.23",
                 {
                     "what": "Prefill",
                     "iteration": "12",
@@ -179,7 +179,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Decode out of memory happened. #retracted_reqs: 1, #new_token_ratio: 0.5870 -> 0.7128",
-                "0.2.15..0.4.6",
+                "0.2.15..0.4.6.post5",
                 {"requests": "1"},
             ),
         ),
@@ -231,11 +231,11 @@ EXTRACTORS = (
             + clause(rf"\bmax_total_num_tokens={num('total_tokens')}")
         ),
         fields=(Field("what", "text"), Field("available", "count"), Field("total_tokens", "tokens")),
-        releases="0.1.17..0.5.5",
+        releases="0.1.17..0.5.5.post2",
         samples=(
             Sample(
                 "token_to_kv_pool_allocator memory leak detected! self.max_total_num_tokens=1000, available_size=990",
-                "0.4.5..0.5.5",
+                "0.4.5..0.5.5.post2",
                 {
                     "what": "token_to_kv_pool_allocator memory",
                     "available": "990",

@@ -44,11 +44,11 @@ EXTRACTORS = (
             rf"(?:full_layer_tokens={num('full_tokens')}, )?swa_layer_tokens={num('swa_tokens')}"
         ),
         fields=(Field("full_tokens", "tokens"), Field("swa_tokens", "tokens")),
-        releases="0.4.9.post6..0.5.23",
+        releases="0.4.9.post3..0.5.23",
         samples=(
             Sample(
                 "Use Sliding window memory pool. full_layer_tokens=434132, swa_layer_tokens=347305",
-                "0.4.9.post6..0.5.6",
+                "0.4.9.post3..0.5.6.post2",
                 {"full_tokens": "434132", "swa_tokens": "347305"},
             ),
             Sample(
@@ -295,7 +295,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Max concurrent requests (per dp worker) from the finalized token capacity: max_num_reqs=2048.",
-                "0.5.13",
+                "0.5.13..0.5.13.post1",
                 {"requests": "2048"},
             ),
         ),

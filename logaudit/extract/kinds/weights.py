@@ -60,12 +60,12 @@ EXTRACTORS = (
             ),
             Sample(
                 "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=63.51 GB",
-                "0.2.15..0.4.3",
+                "0.2.15..0.4.3.post2",
                 {"model_type": "LlamaForCausalLM", "dtype": "torch.bfloat16", "avail_gib": "63.51"},
             ),
             Sample(
                 "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=63.51 GB, mem usage=15.06 GB.",
-                "0.4.4..0.5.8",
+                "0.4.3.post3..0.5.8.post1",
                 {
                     "model_type": "LlamaForCausalLM",
                     "dtype": "torch.bfloat16",
@@ -161,7 +161,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Multi-thread loading shards:  50% Completed | 2/4 [00:01<00:01,  1.72it/s]",
-                "0.4.9..0.5.23",
+                "0.4.8.post1..0.5.23",
                 {"what": "Multi-thread loading shards", "percent": "50", "done": "2", "total": "4"},
             ),
         ),
