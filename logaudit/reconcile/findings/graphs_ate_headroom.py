@@ -22,7 +22,7 @@ def find(case: Case) -> Found | None:
     if free is None or graphs.value < LEAST_GIB or graphs.value < SHARE * (graphs.value + max(0.0, free.value)):
         return None
     batch, name = m.largest_graph_batch(case), m.graph_argument(case)
-    fewer = None if batch is None or batch < 4 else batch // 4
+    fewer = None if batch is None or batch < 8 else batch // 4
     low = free.value < LEAST_GIB
     numbers = {
         "graphs": graphs.value,

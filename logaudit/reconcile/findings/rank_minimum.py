@@ -38,6 +38,7 @@ def find(case: Case) -> Found | None:
         "before_spread": before_spread,
         "unused": sum(value - min(values) for value in values),
         "ranks": len(values),
+        "large": large,
         "tokens": None if per is None else spread * GIB / per,
     }
     lines = [r.after_line for r in (lowest, sized[values.index(max(values))]) if r.after_line is not None]
