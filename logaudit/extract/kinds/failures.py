@@ -80,7 +80,7 @@ EXTRACTORS = (
                 "Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed "
                 "max_mamba_cache_size=0 "
                 "(total_rest_memory=-0.52 GB, mamba_cache_per_req=72.10 MB). Try: (1) reduce",
-                "0.5.13..0.5.23",
+                "0.5.12.post1..0.5.23",
                 {"mamba_slots": "0", "rest_gib": "-0.52", "per_request_gib": "72.10"},
             ),
             Sample(
@@ -100,7 +100,7 @@ EXTRACTORS = (
             Sample(
                 "Hybrid (mamba/linear-attention) state cache is too small to serve any requests. "
                 "max_mamba_cache_size=2",
-                "0.5.13..0.5.23",
+                "0.5.12.post1..0.5.23",
                 {"mamba_slots": "2"},
             ),
             Sample(
@@ -140,7 +140,7 @@ EXTRACTORS = (
             Sample(
                 "Not enough host memory for NSA indexer hierarchical cache. Requesting 1.30 GB but only have 1.20 GB "
                 "free.",
-                "0.5.11..0.5.12",
+                "0.5.11..0.5.12.post1",
                 {"what": "NSA indexer hierarchical cache", "need_gb": "1.30", "free_gb": "1.20"},
             ),
             Sample(

@@ -45,12 +45,12 @@ EXTRACTORS = (
             ),
             Sample(
                 "KV Cache is allocated. #tokens: 434132, K size: 26.50 GB, V size: 26.50 GB",
-                "0.4.3.post3..0.5.12",
+                "0.4.3.post3..0.5.12.post1",
                 {"state": "is allocated", "tokens": "434132", "k_gib": "26.50", "v_gib": "26.50"},
             ),
             Sample(
                 "KV Cache is allocated. #tokens: 434132, KV size: 28.41 GB",
-                "0.4.5.post3..0.5.12",
+                "0.4.5.post3..0.5.12.post1",
                 {"state": "is allocated", "tokens": "434132", "kv_gib": "28.41"},
             ),
             Sample(
@@ -772,7 +772,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "Allocating 1.30 GB host memory for NSA indexer (layout=page_first).",
-                "0.5.11..0.5.12",
+                "0.5.11..0.5.12.post1",
                 {"host_gb": "1.30", "what": "NSA indexer", "detail": "layout=page_first"},
             ),
             Sample(
@@ -1096,7 +1096,7 @@ EXTRACTORS = (
             Sample(
                 "Auto-sized KV pool: sys_available=20.00 GB, mlx_limit=24.0 GB, mlx_used=4.00 GB, kv_budget=14.00 GB, "
                 "bytes_per_slot=114688, pool_size=131072",
-                "0.5.11..0.5.12",
+                "0.5.11..0.5.12.post1",
                 {
                     "host_free_gib": "20.00",
                     "limit_gib": "24.0",
@@ -1121,7 +1121,7 @@ EXTRACTORS = (
             ),
             Sample(
                 "MlxKVPool: 131072 slots × 32 layers × 8 heads × 128 dim, dtype=mlx.core.bfloat16, ~16384.0 MB",
-                "0.5.11..0.5.12",
+                "0.5.11..0.5.12.post1",
                 {"slots": "131072", "layers": "32", "kv_gib": "16384.0"},
             ),
             Sample(

@@ -12,10 +12,10 @@ EXTRACTORS = (
         anchors=("Using KV cache dtype:",),
         pattern=r"Using KV cache dtype: (?P<dtype>[\w.]+\w)",
         fields=(Field("dtype", "text"),),
-        releases="0.5.3..0.5.12",
+        releases="0.5.3..0.5.12.post1",
         printed_by="tp_rank 0",
         note="Since 0.5.13 the dtype is in kv_cache_allocated.",
-        samples=(Sample("Using KV cache dtype: torch.bfloat16", "0.5.3..0.5.12", {"dtype": "torch.bfloat16"}),),
+        samples=(Sample("Using KV cache dtype: torch.bfloat16", "0.5.3..0.5.12.post1", {"dtype": "torch.bfloat16"}),),
     ),
     Extractor(
         kind="max_total_tokens_clamped",

@@ -175,17 +175,17 @@ EXTRACTORS = (
             + fig("used_gib", GB)
         ),
         fields=(Field("what", "text"), Field("used_gib", "gib")),
-        releases="0.5.13..0.5.23",
+        releases="0.5.12.post1..0.5.23",
         printed_by="every rank, at debug level",
         samples=(
             Sample(
                 "Peak GPU memory before loading weights: 15.056 GiB",
-                "0.5.13..0.5.23",
+                "0.5.12.post1..0.5.23",
                 {"what": "Peak GPU memory before loading weights", "used_gib": "15.056"},
             ),
             Sample(
                 "Memory increase during load_weights: -0.250 GiB",
-                "0.5.13..0.5.23",
+                "0.5.12.post1..0.5.23",
                 {"what": "Memory increase during load_weights", "used_gib": "-0.250"},
             ),
         ),
