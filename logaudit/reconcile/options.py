@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from packaging.version import Version
 
 from logaudit.interval import GIB, Interval
+from logaudit.reconcile import measures
 from logaudit.reconcile.case import Case
-from logaudit.reconcile.naive import card_size_gb
 from logaudit.reconcile.whatif import WhatIf, what_if
-from logaudit.sizing import automatic_fraction
 
 STEP = 0.02
 """How far the fraction is raised where the release's own rule gives no higher one."""
+LEAST_STEP = 0.005
+"""A higher fraction by less than this is not worth a restart."""
 LEAST_GAIN = 0.01
 """An option that adds less than this share of today's tokens is not worth a row."""
 DECIMAL_GB = 1e9
 HICACHE_RATIO = 2.0
 HICACHE_SINCE = Version("0.4.5")
-PREFIXED_GRAPH_FLAGS_SINCE = Version("0.5.14")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,40 +57,43 @@ def _worth(result: WhatIf) -> bool:
     return then.value > now.value * (1 + LEAST_GAIN)
 
 
-def rule_fraction(case: Case) -> tuple[float, bool] | None:
-    """The fraction that the release itself would choose on this card, and whether the card was guessed."""
-    row = case.row
-    if case.release is None or row is None or row["before_load_gib"] is None or case.inputs is None:
+def _room(case: Case, keep_gib: float) -> float | None:
+    """The fraction, with three decimals, at which what is left at the end falls to `keep_gib`; None without room."""
+    left, start = measures.left(case), measures.before(case)
+    if case.fraction is None or left is None or start is None or start.value <= 0 or left.value <= keep_gib:
         return None
-    card, guessed = card_size_gb(float(row["before_load_gib"]), case.given.gpu_memory_gib)
-    mla = None if case.expectation is None else case.expectation.attention in {"mla", "dsa"}
-    found = automatic_fraction(case.release, case.launch.args, case.given.config, card, case.inputs.device, mla=mla)
-    return None if found is None else (found.value, guessed)
+    now = case.fraction.interval.value
+    target = measures.down(now + (left.value - keep_gib) / start.value)
+    while target > now:
+        result = what_if(case, {"mem_fraction_static": target})
+        if result.changed.headroom_gib is None or result.changed.headroom_gib.value >= keep_gib:
+            break
+        target = measures.down(target - 0.001)
+    return target if target >= now + LEAST_STEP else None
 
 
 def _fraction(case: Case) -> Choice | None:
-    """A higher fraction: to the release's own rule where that is higher, else one step with its warning."""
+    """A higher fraction: to where the rest meets the release's own reserve, else one step with its warning."""
     if case.fraction is None:
         return None
-    now, rule = case.fraction.interval.value, rule_fraction(case)
-    room = rule is not None and rule[0] >= now + 0.005
-    target = round(rule[0] if room and rule is not None else now + STEP, 3)
+    now, stick = case.fraction.interval.value, measures.yardstick(case)
+    room = None if stick is None else _room(case, stick.gib)
+    target = room if room is not None else round(now + STEP, 3)
     if target >= 0.99:
         return None
     result = what_if(case, {"mem_fraction_static": target})
     left = result.changed.headroom_gib
     if not _worth(result) or left is None:
         return None
-    card = "" if rule is None or not rule[1] else " (card size guessed)"
-    if room:
-        risk = "low: the release itself would choose it"
-        why = f"SGLang {case.release}'s own rule gives {target:g} on this card{card}"
+    card = " (card size guessed)" if stick is not None and stick.guessed else ""
+    if room is not None and stick is not None:
+        risk = "low: the release's own rule keeps no more"
+        why = f"leaves the {stick.gib:.2f} GiB that SGLang {case.release}'s own rule keeps for activations{card}"
+    elif stick is not None:
+        risk = "less room for activations than SGLang's own rule keeps: out of memory at run time"
+        why = f"SGLang {case.release}'s own rule would keep {stick.gib:.2f} GiB for activations{card}"
     else:
-        own = "" if rule is None else f", SGLang {case.release}'s own rule gives {rule[0]:.3g}{card}"
-        risk = (
-            "out of memory at run time: little room for activations" if left.value < 4 else "less room for activations"
-        )
-        why = f"{now:g} is what runs today{own}"
+        risk, why = "less room for activations", f"{now:g} is what runs today"
     return Choice(
         "raise the fraction",
         f"--mem-fraction-static {target:g}",
@@ -218,11 +221,13 @@ def _fewer_graphs(case: Case) -> Choice | None:
     free = case.ledgers[0].free
     if free is None or taken.value < 1.0:
         return None
-    suffix = "-decode" if case.release >= PREFIXED_GRAPH_FLAGS_SINCE else ""
+    batch = measures.largest_graph_batch(case)
+    if batch is None or batch < 2:
+        return None
     gained = Interval(free.value + taken.value / 2, free.value, free.value + taken.value)
     return Choice(
         "fewer graphs",
-        f"--cuda-graph-max-bs{suffix} with half of today's batch",
+        f"{measures.flag(measures.graph_argument(case))} {batch // 2}",
         Interval.exact(now),
         gained,
         "larger batches decode without graphs, slower",
