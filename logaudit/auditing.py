@@ -129,12 +129,15 @@ def _unrecognised(sources: Sequence[ReadSource], launches: Sequence[Launch]) -> 
 
 def document_of(sources: Sequence[ReadSource], given: Given, redactor: Redactor | None = None) -> doc.Document:
     """The document of sources already read; every text in it has been through the redactor."""
-    launches = launches_of(sources)
-    unknown = _unrecognised(sources, launches)
-    documents = []
-    for case in cases_of(launches, given):
-        found = launch_document(case, unknown[case.launch.index], options_of(case))
-        documents.append(found)
+    return document_of_cases(sources, cases_of(launches_of(sources), given), redactor)
+
+
+def document_of_cases(
+    sources: Sequence[ReadSource], cases: Sequence[Case], redactor: Redactor | None = None
+) -> doc.Document:
+    """The same for starts that were held against the formula already; `cases` are all of those of `sources`."""
+    unknown = _unrecognised(sources, [case.launch for case in cases])
+    documents = [launch_document(case, unknown[case.launch.index], options_of(case)) for case in cases]
     whole = doc.Document(
         schema_version=doc.SCHEMA_VERSION,
         logaudit_version=__version__,
