@@ -45,18 +45,36 @@ def read_launches(records: Iterable[Record], *, source: int = 0, wrappers: Seque
 
     Records of several streams (containers, pods) and of the two sides of a disaggregated server are kept apart.
     """
-    families: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        families.setdefault(
-            (record.stream, record.rank.extra if "disagg" in record.rank.extra.lower() else ""), []
-        ).append(record)
+    families = _families(list(records))
     found = [
         _launch(segment, source, tuple(wrappers))
-        for family in families.values()
+        for family in families
         for segment in untangled(segments(_in_order(family), DEATHS, LAUNCHER_KINDS))
         if _is_launch(segment)
     ]
     return tuple(sorted(found, key=lambda launch: launch.first_line))
+
+
+def _side(record: Record) -> str:
+    return record.rank.extra if "disagg" in record.rank.extra.lower() else ""
+
+
+def _families(records: Sequence[Record]) -> list[list[Record]]:
+    """Records by stream and, where a stream holds both sides of a disaggregated server, by side."""
+    sides: dict[str, set[str]] = {}
+    for record in records:
+        if side := _side(record):
+            sides.setdefault(record.stream, set()).add(side)
+    families: dict[tuple[str, str], list[Record]] = {}
+    last: dict[str, str] = {}
+    for record in records:
+        side = ""
+        if len(sides.get(record.stream, ())) > 1:
+            # What has no prefix (the end of a traceback) belongs to the line before it.
+            side = _side(record) if record.time is not None else _side(record) or last.get(record.stream, "")
+            last[record.stream] = side
+        families.setdefault((record.stream, side), []).append(record)
+    return list(families.values())
 
 
 def _is_launch(segment: Segment) -> bool:

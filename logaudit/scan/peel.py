@@ -79,10 +79,20 @@ def clean(text: str, name: Callable[[str], None] | None = None) -> str:
 
 def gap(text: str, inner: str) -> int:
     """How many blanks stand in `text` before `inner` at its end."""
-    if not inner or not text.endswith(inner):
+    body = inner.rstrip()
+    whole = text.rstrip()
+    if not body or not whole.endswith(body):
         return 0
-    outer = text[: len(text) - len(inner)]
+    outer = whole[: len(whole) - len(body)]
     return len(outer) - len(outer.rstrip(" "))
+
+
+def widen(text: str, inner: str, more: int) -> str:
+    """`inner` with `more` of the blanks that stand before it in `text`."""
+    if not inner.strip():
+        return ""
+    at = len(text.rstrip()) - len(inner.rstrip())
+    return text[at - more : at] + inner
 
 
 def _whole_row(text: str, hit: Hit | None) -> Hit | None:
@@ -138,13 +148,19 @@ class Peeler:
         text = clean(text)
         if prefix.is_bare(text):
             return ()
-        if depth >= MAX_DEPTH or _EXCEPTION.match(text):
+        if _EXCEPTION.match(text):
+            # What a known message follows here is the exception's name: no wrapper to be looked for.
+            looks[0] = -1
+            return None
+        if depth >= MAX_DEPTH:
             return None
         if "\r" in text:
             for part in text.split("\r"):
                 if part.strip() and prefix.is_bare(part):
                     return ()
         for recogniser in self._all:
+            if looks[0] < 0:
+                return None
             hit = _whole_row(text, recogniser.match(text))
             if hit is None:
                 continue
@@ -154,7 +170,7 @@ class Peeler:
                     return None
                 if len(inner) >= len(text) and inner == text:
                     continue
-                rest = self._search(inner, depth + 1, looks)
+                rest = self._search(inner, depth + 1, looks if len(hit.texts) == 1 else [looks[0]])
                 if rest is not None and (rest or self._begins(recogniser, clean(inner)) or len(hit.texts) > 1):
                     return (Layer(recogniser, hit.shape, gap(text, inner)), *rest)
         if depth < 4 and one_line.may_hold(text):
@@ -164,7 +180,7 @@ class Peeler:
                     looks[0] -= 1
                     if looks[0] < 0:
                         return None
-                    if self._search(part, depth + 1, looks) is not None:
+                    if self._search(part, depth + 1, [looks[0]]) is not None:
                         return ()
         return None
 
@@ -203,7 +219,7 @@ class Peeler:
             hit = _whole_row(text, recogniser.follow(text, shape))
             if hit is not None:
                 if len(hit.texts) == 1 and (more := gap(text, hit.texts[0]) - blanks) > 0:
-                    hit = replace(hit, texts=(text[-len(hit.texts[0]) - more :] if hit.texts[0] else "",))
+                    hit = replace(hit, texts=(widen(text, hit.texts[0], more),))
                 yield from self._inside(leaf, recogniser, hit, chain[1:], depth)
                 return
         if depth < MAX_DEPTH:

@@ -48,6 +48,7 @@ _TAILS: tuple[tuple[regex.Pattern[str], regex.Pattern[str]], ...] = tuple(
     )
 )
 _HYPHEN = lazy_pattern(r"[A-Za-z]{2}-(?=[A-Za-z]{2})")
+_CUT_AT_HYPHEN = lazy_pattern(r"[A-Za-z]{2}-\s*$")
 _WRITTEN_END = lazy_pattern(r"(?:\\n|[⏎↵])\[?[^\]\\⏎↵]{0,60}$")
 _OPEN_PREFIX = lazy_pattern(r"\[\d{4}-[^\]]{0,60}$")
 _DIGITS = lazy_pattern(r"\d+")
@@ -85,6 +86,8 @@ class Width:
     width: int
     indent: int
     """Blanks put before every further piece."""
+    hyphens: bool = True
+    """Whether words are cut at their hyphens too."""
 
 
 def indent_of(text: str) -> int:
@@ -92,12 +95,12 @@ def indent_of(text: str) -> int:
     return len(text) - len(text.lstrip(" \t"))
 
 
-def _first_word(text: str) -> int:
+def _first_word(text: str, hyphens: bool = True) -> int:
     words = text.split(None, 1)
     if not words:
         return 0
     word = words[0]
-    hyphen = _HYPHEN.search(word)
+    hyphen = _HYPHEN.search(word) if hyphens else None
     return hyphen.end() if hyphen else len(word)
 
 
@@ -166,7 +169,8 @@ def _of_width(rows: Sequence[Row], cuts: list[tuple[Row, Row]], width: int) -> W
 
 
 def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], before: Width | None) -> Width | None:
-    longest = max((row.length for row in rows), default=0)
+    # A word longer than the width stands on a row of its own.
+    longest = max((row.length for row in rows if row.starts or " " in row.text.strip()), default=0)
     width = max(longest, before.width) if before and before.kind == "word" and longest <= before.width else longest
     if width > MAX_WIDTH:
         return None
@@ -177,7 +181,8 @@ def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], before: Width | N
     ]
     if len(fits) < (2 if before else 3) or len(fits) < 0.6 * len(cuts) or not any(a.starts for a, _ in fits):
         return None
-    return Width("word", width, _indent([b.text for _, b in fits]))
+    hyphens = any(_CUT_AT_HYPHEN.search(a.message or a.text) for a, _ in fits) or (before is not None and before.hyphens)
+    return Width("word", width, _indent([b.text for _, b in fits]), hyphens)
 
 
 def unfinished(message: str) -> bool:
@@ -240,8 +245,8 @@ def belongs(message: str, length: int, further: str, width: Width | None, lost: 
                 goes_on = not finished(message) or _BEGUN.match(body) or body[:1].islower() or body[:1].isdigit()
                 return bool(goes_on) and not starts_other(body)
         elif (
-            length + 1 + _first_word(body) + (0 if " " in body else lost) > width.width
-            and width.width - 80 < length <= width.width
+            length + 1 + _first_word(body, width.hyphens) + (0 if " " in body else lost) > width.width
+            and (width.width - 80 < length <= width.width or _is_long_word(message, length, width))
         ) and not starts_other(body):
             if not finished(message):
                 return True
@@ -253,6 +258,11 @@ def belongs(message: str, length: int, further: str, width: Width | None, lost: 
             return not starts_other(further)
         return _BEGUN.match(further) is not None
     return False
+
+
+def _is_long_word(message: str, length: int, width: Width) -> bool:
+    """Whether the last row held nothing but a word longer than the width."""
+    return length > width.width and len(message.rstrip()) - message.rstrip().rfind(" ") >= length - width.indent
 
 
 def glue(message: str, length: int, further: str, width: Width | None) -> str:

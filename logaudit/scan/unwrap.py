@@ -103,7 +103,7 @@ class Unwrapper:
         parsed = prefix.parse_plain(text)
         if parsed is None or colours.marked(text) or remarks.strip(parsed.text) != parsed.text or "[0m" in text:
             return None
-        return Line(line.number, parsed.text, text, parsed.time, parsed.rank)
+        return Line(line.number, parsed.text.rstrip(), text, parsed.time, parsed.rank)
 
     def _add(self, line: SourceLine, *, gap: bool, spaced: bool) -> None:
         self._block.append(Piece(line.number, line.text, line.text, gap, spaced))
@@ -243,7 +243,7 @@ class Unwrapper:
                 continue
             body = hit.texts[0]
             if (more := peel.gap(text, body) - gap) > 0 and body:
-                body = text[-len(body) - more :]
+                body = peel.widen(text, body, more)
             broken = broken or opens(body)
             meta = (hit.time or piece.time, hit.stream or piece.stream, hit.host or piece.host)
             inner.append(Piece(piece.number, body, piece.raw, piece.gap, piece.spaced, piece.joined, *meta))
@@ -352,9 +352,11 @@ class Unwrapper:
 
     def _emit(self, leaf: Leaf, raw: str, lines: list[Line]) -> None:
         parsed = prefix.parse(leaf.text)
-        text = remarks.strip(parsed.text)
-        if text != parsed.text:
+        body = parsed.text.rstrip()
+        text = remarks.strip(body)
+        if text != body:
             self._name(remarks.NAME)
+            text = text.rstrip()
         if text.endswith("`") and text.count("`") % 2:
             text = text[:-1]
         if leaf.host:

@@ -32,6 +32,7 @@ _RFC5424 = lazy_pattern(
     rf"|\[[^\]]*\]) ?"
 )
 _EXPORT = lazy_pattern(r"MESSAGE=")
+_LEVELS = ("INFO", "WARNING", "ERROR", "DEBUG")
 _FIELD = lazy_pattern(r"_{0,2}[A-Z][A-Z0-9_]{1,63}=|MESSAGE$")
 
 
@@ -43,7 +44,7 @@ def match(text: str) -> Hit | None:
     if not (first.isalnum() or first in "<["):
         return None
     found = _RFC5424.match(text) or _LINE.match(text) or _PLAIN.match(text)
-    if found is None or found["unit"] in ("INFO", "WARNING", "ERROR", "DEBUG"):
+    if found is None or found["unit"] in _LEVELS or found["unit"].endswith(("Error", "Exception", "Warning", "Exit")):
         return None
     host = found["host"] or ""
     stream = f"{host}/{found['unit']}" if host else found["unit"]

@@ -37,7 +37,7 @@ _LOCAL = lazy_pattern(
 _EPOCH = lazy_pattern(r"\[?(?:1[5-9]|2[0-3])\d{8}(?:\.\d{1,9}|\d{3}|\d{6}|\d{9})?\]?")
 _TAI = lazy_pattern(r"@[0-9a-f]{24}")
 _SINCE = lazy_pattern(r"(?:\[ {0,8}\d{1,9}\.\d{1,9}\]|\d{1,3}m\d{1,2}(?:\.\d+)?s|\+\d{1,7}\.\d{1,6}s?)")
-_GAP = lazy_pattern(r"[:,;|>]?(?P<one>[ \t])|[ \t]{1,4}[|>-][ \t]|(?=\[\d{4}-)")
+_GAP = lazy_pattern(r"[ \t]{1,4}[|>-][ \t]|[:,;|>]?(?P<one>[ \t])|(?=\[\d{4}-)")
 
 
 def _time(text: str) -> regex.Match[str] | None:

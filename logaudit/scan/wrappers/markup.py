@@ -11,7 +11,12 @@ NAME = "Markdown and HTML blocks"
 ORDER = 5
 EACH = False
 SURE = True
-SAMPLES = (("```text", ()), ("|---|---|", ()), ("<details>", ()))
+SAMPLES = (
+    ("```text", ()),
+    ("|---|---|", ()),
+    ("<details>", ()),
+    ('<div class="line">[2026-01-02 03:04:05] Load weight begin.</div>', ("[2026-01-02 03:04:05] Load weight begin.",)),
+)
 
 _BLOCK = lazy_pattern(
     r"\s*(?:(?:`{3,}|~{3,})[\w+.\-{} ]{0,40}|</?(?:pre|code|details|summary|p|div|blockquote|ul|ol|table|tbody"
@@ -20,7 +25,10 @@ _BLOCK = lazy_pattern(
     r"|\+(?:-{3,}\+)+"
     r"|section_(?:start|end):\d+:\S*|==> .{1,300} <==)\s*$"
 )
-_OPEN = lazy_pattern(r"\s*(?:<(?:pre|code)(?:\s[^<>]{0,200})?>\s*)+(?P<text>\S.*)$", regex.DOTALL)
+_OPEN = lazy_pattern(
+    r"\s*+(?:<(?:pre|code|samp|div|p|span|td|li)(?:\s[^<>]{0,200})?>)+(?P<text>[^<]*\S.*)$", regex.DOTALL
+)
+_CLOSE = lazy_pattern(r"(?:\s*+(?:</(?:pre|code|samp|div|p|span|td|li)>|<br ?/?>))+\s*$")
 _FIRST = frozenset("`~<|┌└├╭╰─━═╔╚╠+:-s=")
 
 
@@ -32,4 +40,6 @@ def match(text: str) -> Hit | None:
     if _BLOCK.match(text, timeout=TIMEOUT_S):
         return Hit(())
     found = _OPEN.match(text) if start[0] == "<" else None
-    return Hit((found["text"],)) if found else None
+    if found:
+        return Hit((_CLOSE.sub("", found["text"], timeout=TIMEOUT_S),))
+    return None

@@ -9,10 +9,13 @@ from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
 NAME = "name columns"
 ORDER = 70
 SURE = False
-SAMPLES = (("sglang-0 server [2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),)
+SAMPLES = (
+    ("sglang-0 server [2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),
+    ("app[91857e9f] ord [info][2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),
+)
 
 _LINE = regex.compile(
-    r"(?P<words>(?:[^\s│┃║|>]{1,120}[ \t]{1,30}){1,4}?"
+    r"(?P<words>(?:[^\s│┃║|>]{1,120}[ \t]{1,30}){1,4}?(?:\[[A-Za-z]{1,12}\])?"
     r"|[^\s│┃║|]{1,60}[:\]>])(?=\[(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|gpu_id=|\d\d:\d\d:\d\d )|[\[{]+[\"']"
     r"|[\"'`]\[|[│┃║|>`-] ?[\[{\"']|[|│] )"
 )

@@ -6,6 +6,7 @@ import csv
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.prefix import is_bare, parse_stamp
 from logaudit.scan.wrappers import one_line
 from logaudit.scan.wrappers.interface import Hit
@@ -17,10 +18,12 @@ SURE = False
 SAMPLES = (
     ("| 1 | [2026-01-02 03:04:05] Load weight begin. |", ("[2026-01-02 03:04:05] Load weight begin.",)),
     ('2026-01-02,"gpu1","[2026-01-02 03:04:05] Load, ""begin""."', ('[2026-01-02 03:04:05] Load, "begin".',)),
+    ("| [2026-01-02 03:04:05] Load weight begin. | before 12.00 GB |", ("[2026-01-02 03:04:05] Load weight begin.",)),
     ("gpu1\t[2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),
 )
 
 _BAR = regex.compile(r"(?<!\\)\|")
+_STAMP = lazy_pattern(r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\[\]]{0,100}\] ")
 _PLAIN = regex.compile(r"[\w .:/+@#-]{0,120}")
 
 
@@ -37,6 +40,27 @@ def _lines(cell: str) -> tuple[str, ...]:
     return tuple(one_line.split(cell))
 
 
+def _end(inner: str, at: int, ends: list[int], closed: bool) -> int:
+    """Where the cell that begins at `at` ends: bars that are part of a progress bar or of an open bracket do not end it."""
+    last = ends[-1] if closed and ends and ends[-1] >= at else len(inner)
+    bar = False
+    for end in ends:
+        if end < at:
+            continue
+        if end >= last:
+            break
+        if bar:
+            bar = False
+            continue
+        if inner[end - 1] == "%":
+            bar = True
+            continue
+        body = inner[at:end]
+        if inner[end - 1] == " " and body.count("(") + body.count("{") <= body.count(")") + body.count("}"):
+            return end
+    return last
+
+
 def _row(text: str) -> Hit | None:
     inner = text.strip()[1:]
     ends = [found.start() for found in _BAR.finditer(inner)]
@@ -44,12 +68,11 @@ def _row(text: str) -> Hit | None:
     starts = [0, *(at + 1 for at in ends)]
     for index, at in enumerate(starts[:12]):
         cell = inner[at:].lstrip().lstrip("`* ")
-        if is_bare(cell):
-            end = ends[-1] if closed and ends and ends[-1] > at else len(inner)
-            body = _cell(inner[at:end])
-            return Hit(_lines(body), shape=f"bar {index} {int(closed)}")
+        end = _end(inner, at, ends, closed)
+        if is_bare(cell) or _STAMP.search(inner, at, end):
+            return Hit(_lines(_cell(inner[at:end])), shape=f"bar {index} {int(closed)}")
     end = ends[-1] if closed and ends else len(inner)
-    return Hit(_lines(_cell(inner[:end])), shape=f"bar 0 {int(closed)}")
+    return Hit(_lines(_cell(inner[:end])), shape=f"bar -1 {int(closed)}")
 
 
 def match(text: str) -> Hit | None:
@@ -97,8 +120,10 @@ def follow(text: str, shape: str) -> Hit | None:
         ends = [found.start() for found in _BAR.finditer(inner)]
         if len(ends) < column:
             return None
-        at = ends[column - 1] + 1 if column else 0
-        end = ends[-1] if closed == ["1"] and ends and ends[-1] >= at and inner.endswith("|") else len(inner)
+        at = ends[column - 1] + 1 if column > 0 else 0
+        shut = closed == ["1"] and inner.endswith("|")
+        whole = ends[-1] if shut and ends else len(inner)
+        end = whole if column < 0 else _end(inner, at, ends, shut)
         return Hit(_lines(_cell(inner[at:end])), shape=shape)
     if kind == "csv":
         try:
