@@ -55,7 +55,12 @@ def render(
 
 def json_text(document: Document) -> str:
     """The document as JSON in which no character can steer a terminal."""
-    return to_json(document).translate(_UNSAFE_IN_A_TERMINAL)
+    return safe_in_a_terminal(to_json(document))
+
+
+def safe_in_a_terminal(json_text: str) -> str:
+    """JSON with every character that could steer a terminal escaped."""
+    return json_text.translate(_UNSAFE_IN_A_TERMINAL)
 
 
 def _markdown(document: Document) -> str:
@@ -63,10 +68,10 @@ def _markdown(document: Document) -> str:
     from logaudit.report.view import report_view
 
     template = markdown_environment().get_template("report.md.j2")
-    return _without_blank_runs(template.render(report=report_view(document), version=document.logaudit_version))
+    return without_blank_runs(template.render(report=report_view(document), version=document.logaudit_version))
 
 
-def _without_blank_runs(markdown: str) -> str:
+def without_blank_runs(markdown: str) -> str:
     """At most one blank line in a row outside of code blocks, none at the ends."""
     out: list[str] = []
     fence = ""

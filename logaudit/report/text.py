@@ -18,6 +18,7 @@ from logaudit.report.blocks import (
     Quoted,
     ReportView,
     Row,
+    Section,
     Table,
     Tone,
 )
@@ -221,6 +222,21 @@ def _whole(report: ReportView, width: int) -> list[RenderableType]:
     out.append(Text(""))
     out.extend(_blocks(report.reading, width))
     return out
+
+
+def render_sections(
+    tone: Tone, title: Inline, sentences: Iterable[Inline], sections: Iterable[Section], *, colour: bool, width: int
+) -> str:
+    """A page of a title, some sentences and sections as terminal text, `width` columns wide."""
+    from rich.text import Text
+
+    heading = _inline(title)
+    heading.stylize(_STYLES[tone])
+    out: list[RenderableType] = [heading, *map(_inline, sentences)]
+    for section in sections:
+        out.append(Text(f"\n{section.title}\n{'─' * len(section.title)}", "bold"))
+        out.extend(_blocks(section.blocks, width))
+    return _Writer(colour, width).write(out)
 
 
 def _blocks(blocks: Iterable[Block], width: int) -> list[RenderableType]:
