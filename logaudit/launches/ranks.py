@@ -195,6 +195,7 @@ class _RankBuilder:
         self.readings: list[Record] = []
         self.final: Reading | None = None
         self.scheduler_final: Reading | None = None
+        self.profile: Record | None = None
 
     def take(self, record: Record) -> None:
         self.readings.append(record)
@@ -213,6 +214,7 @@ class _RankBuilder:
             "post_capture_kv": self._post_capture,
             "dsv4_pool_sizes": self._dsv4_sizes,
             "unified_totals": self._unified_totals,
+            "memory_profiling": self._profiled,
         }.get(record.kind, self._pool)
         handler(record)
 
@@ -226,6 +228,10 @@ class _RankBuilder:
             self.loads[-1].end = record
         else:
             self.loads.append(_Load(end=record))
+
+    def _profiled(self, record: Record) -> None:
+        """Both readings of the budget in one line; the draft's comes after the target's."""
+        self.profile = self.profile or record
 
     def _dtype(self, record: Record) -> None:
         self.groups[-1].dtype = text(record, "dtype")
@@ -334,15 +340,16 @@ class _RankBuilder:
             group = self.groups[index] if index < len(self.groups) else _Group()
             graphs = self.graphs["target"] if index == 0 else self.graphs["draft"] if index == 1 else []
             pools = name_pools(group)
+            before, after, weights = self._weights_of(load, first=index == 0)
             dtypes = [pool.dtype for pool in pools if pool.dtype]
             workers.append(
                 WorkerReadings(
                     worker="target" if index == 0 else "draft",
                     draft_index=None if index == 0 else index - 1,
                     rank=self.key,
-                    before_load=None if load.begin is None else reading(load.begin, "avail_gib"),
-                    after_load=None if load.end is None else reading(load.end, "avail_gib"),
-                    weights=_weights(load),
+                    before_load=before,
+                    after_load=after,
+                    weights=weights,
                     model_type=None if load.end is None else text(load.end, "model_type"),
                     quant=None if load.end is None else text(load.end, "quant"),
                     load_s=None if load.end is None else seconds(load.end, "elapsed_s"),
@@ -360,6 +367,19 @@ class _RankBuilder:
             final=self.scheduler_final or self.final,
             readings=tuple(self.readings),
         )
+
+    def _weights_of(self, load: _Load, *, first: bool) -> tuple[Reading | None, Reading | None, Reading | None]:
+        """Free memory before and after loading and what the weights took; the target's may stand in a profile line."""
+        before = None if load.begin is None else reading(load.begin, "avail_gib")
+        after = None if load.end is None else reading(load.end, "avail_gib")
+        weights = _weights(load)
+        if not first or self.profile is None:
+            return before, after, weights
+        before = before or reading(self.profile, "total_gib")
+        after = after or reading(self.profile, "avail_gib")
+        if weights is None and before is not None and after is not None:
+            weights = Reading(before.gib - after.gib, after.line, after.order)
+        return before, after, weights
 
 
 def _weights(load: _Load) -> Reading | None:

@@ -114,6 +114,9 @@ def build_ledger(rank: RankReadings, unprinted: Mapping[str, Interval]) -> Ledge
     items: list[Item] = []
     pending = _Open()
     last, last_line = target.before_load.gib, target.before_load.line
+    if target.after_load is not None and target.after_load.order == target.before_load.order:
+        items.append(_weights_item(target, last - target.after_load.gib, (last_line,)))
+        last = target.after_load.gib
     for record in rank.readings:
         if record.order <= target.before_load.order:
             continue
@@ -122,7 +125,8 @@ def build_ledger(rank: RankReadings, unprinted: Mapping[str, Interval]) -> Ledge
             pending.pooled = True
             continue
         free = record.fields.get("avail_gib")
-        if record.kind not in FREE_KINDS or not isinstance(free, Interval):
+        profiled = record.kind == "memory_profiling" and record.order in loads
+        if not (profiled or record.kind in FREE_KINDS) or not isinstance(free, Interval):
             continue
         taken, between = last - free, (last_line, record.line)
         items += _between(
@@ -148,7 +152,7 @@ def _between(
     unprinted: Mapping[str, Interval],
 ) -> list[Item]:
     """The items between the last reading and `record`'s."""
-    if record.kind == "load_weight_end" and not pending.pooled:
+    if record.kind in ("load_weight_end", "memory_profiling") and not pending.pooled:
         return [_weights_item(loads.get(record.order), taken, lines)]
     if record.kind == "capture_end" and not pending.pooled:
         name = str(record.fields.get("what", "graphs"))
