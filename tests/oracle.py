@@ -45,6 +45,12 @@ class OracleCase:
         return hidden and (self.truth["server_args"]["tp_size"] or 1) > 1
 
     @property
+    def divides_slots(self) -> bool:
+        """0.5.4 to 0.5.6 print the state slots before they divide them by the draft tokens."""
+        speculative = self.truth["server_args"]["speculative_algorithm"] is not None
+        return speculative and Version("0.5.4") <= self.release < Version("0.5.7")
+
+    @property
     def ranks(self) -> list[dict[str, Any]]:
         return list(self.truth["ranks"])
 

@@ -44,6 +44,7 @@ RANK_KINDS = frozenset(
         "mm_runtime_reservation",
         "page_shard_scratch",
         "memory_profiling",
+        "tpu_memory_profiling",
         "mem_baseline",
         "dist_init_end",
         "lora_load",
@@ -215,6 +216,7 @@ class _RankBuilder:
             "dsv4_pool_sizes": self._dsv4_sizes,
             "unified_totals": self._unified_totals,
             "memory_profiling": self._profiled,
+            "tpu_memory_profiling": self._tpu_profiled,
         }.get(record.kind, self._pool)
         handler(record)
 
@@ -232,6 +234,10 @@ class _RankBuilder:
     def _profiled(self, record: Record) -> None:
         """Both readings of the budget in one line; the draft's comes after the target's."""
         self.profile = self.profile or record
+
+    def _tpu_profiled(self, record: Record) -> None:
+        """sglang-jax announces its pool by the tokens that fit."""
+        self.groups[-1].pools.append(Pool("kv", record.line, whole(record, "tokens"), order=record.order))
 
     def _dtype(self, record: Record) -> None:
         self.groups[-1].dtype = text(record, "dtype")
@@ -402,7 +408,7 @@ def spread_unnamed(records: Sequence[Record], processes: int) -> tuple[list[Reco
     seen: dict[tuple[object, ...], int] = defaultdict(int)
     per_kind: dict[str, int] = defaultdict(int)
     for record in records:
-        if record.kind in {"load_weight_begin", "load_weight_end"}:
+        if record.kind in {"load_weight_begin", "load_weight_end"} and key_of(record) == RankKey():
             per_kind[record.kind] += 1
     if processes < 2 or max(per_kind.values(), default=0) < 2:
         return list(records), False
