@@ -43,7 +43,7 @@ class Line:
     raw: str
     """The line as given (joined when it was hard-wrapped), for quoting."""
     time: datetime | None = None
-    """Naive time from SGLang's own prefix, else from the wrapper; None where only a clock time or nothing is printed."""
+    """Naive time from SGLang's own prefix, else from the wrapper in a log whose own lines have none; None otherwise."""
     rank: RankTag = field(default_factory=RankTag)
     stream: str = ""
     """Which process or container it came from where several share the source (a pod or container name)."""

@@ -21,7 +21,7 @@ _RANK = r"(?:DP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DCP|CP|TP|EP)\d+
 _WORD = r"[A-Za-z_][\w.\-=]*(?:\[\d+\])?"
 
 BRACKET = lazy_pattern(rf"\[(?P<stamp>{_STAMP})(?P<tag>(?:[ ,]+(?:{_RANK}|{_WORD}|{_STAMP})){{0,12}}) *\](?: |$)?")
-_STAMPED_TAG = lazy_pattern(rf"\[(?P<tag>{_RANK}(?:[ ,]+(?:{_RANK}|{_WORD})){{0,12}})\](?: |$)")
+_STAMPED_TAG = lazy_pattern(rf"\[(?P<tag>{_RANK}(?:[ ,]+(?:{_RANK}|{_WORD})){{0,12}})\](?: |$|(?=\[))")
 _GPU = lazy_pattern(r"\[gpu_id=(?P<gpu>\d{1,4})\](?: |$)")
 _RANK_ITEM = lazy_pattern(r"(?P<kind>[A-Z_]+?)(?P<first>\d{1,5})(?:(?:\.\.+|-|…)(?P<last>\d{1,5}))?$")
 _SUFFIX = lazy_pattern(r" \(rank-check failed: .*\)$")

@@ -181,7 +181,9 @@ def _by_word(rows: Sequence[Row], cuts: list[tuple[Row, Row]], before: Width | N
     ]
     if len(fits) < (2 if before else 3) or len(fits) < 0.6 * len(cuts) or not any(a.starts for a, _ in fits):
         return None
-    hyphens = any(_CUT_AT_HYPHEN.search(a.message or a.text) for a, _ in fits) or (before is not None and before.hyphens)
+    hyphens = (before is not None and before.hyphens) or any(
+        _CUT_AT_HYPHEN.search(a.message or a.text) for a, _ in fits
+    )
     return Width("word", width, _indent([b.text for _, b in fits]), hyphens)
 
 

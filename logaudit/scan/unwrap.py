@@ -68,6 +68,7 @@ class Unwrapper:
         self._widths: dict[int, rejoin.Width] = {}
         self._hosts: dict[str, int] = {}
         self._shown_chain: Chain | None = None
+        self._own_clock = False
 
     def feed(self, line: SourceLine) -> list[Line]:
         """Take one line; gives the logical lines that are complete by now."""
@@ -87,6 +88,7 @@ class Unwrapper:
                 self._gap = self._spaced = False
                 return [before.plain] if before else []
             if before:
+                self._own_clock = True
                 self._add(before.line, gap=before.gap, spaced=before.spaced)
         self._add(line, gap=self._gap, spaced=self._spaced)
         self._gap = self._spaced = False
@@ -334,6 +336,8 @@ class Unwrapper:
 
     def _finish(self, groups: list[list[Leaf]]) -> list[Line]:
         lines: list[Line] = []
+        if not self._own_clock:
+            self._own_clock = any(prefix.parse(group[0].text).time is not None for group in groups)
         for group in groups:
             first = group[0]
             if len(group) == 1:
@@ -359,15 +363,19 @@ class Unwrapper:
             text = text.rstrip()
         if text.endswith("`") and text.count("`") % 2:
             text = text[:-1]
+        # A wrapper's clock may be that of another zone: it counts only where SGLang prints none.
+        time = parsed.time or (None if self._own_clock else leaf.time)
         if leaf.host:
             self._hosts.setdefault(leaf.host, len(self._hosts))
         for rank in parsed.spread or (parsed.rank,):
             if leaf.host:
                 rank = replace(rank, node=self._hosts[leaf.host])
-            lines.append(Line(leaf.number, text, raw, parsed.time or leaf.time, rank, leaf.stream))
+            lines.append(Line(leaf.number, text, raw, time, rank, leaf.stream))
 
     def _hosted(self, lines: list[Line]) -> list[Line]:
-        """Node numbers only where the wrapper tells several hosts apart; where every line has its own it names none."""
+        """Streams and numbers of nodes only where the wrapper tells several apart; one for each line is none."""
+        if len({line.stream for line in lines}) > max(4, len(lines) // 4):
+            lines = [replace(line, stream="") for line in lines]
         if not self._hosts:
             return lines
         count = len(self._hosts)

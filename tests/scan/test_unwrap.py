@@ -45,14 +45,20 @@ def test_nothing_is_joined_across_a_gap() -> None:
     assert [line.text for line in list(unwrap([SourceLine(1, END[:70]), SourceLine(2, END[70:])]).lines)] == [END_TEXT]
 
 
-def test_the_own_time_wins_and_the_wrappers_stands_in() -> None:
+def test_the_wrappers_time_stands_in_where_the_log_has_none() -> None:
     wrapped = "2026-05-06T07:08:09.5Z "
-    own, lent, clock = lines_of(
-        [wrapped + BEGIN, wrapped + "Load weight begin. avail mem=1.00 GB", wrapped + "[03:04:05 TP0] Init nccl begin."]
+    lent, clock = lines_of(
+        [wrapped + "Load weight begin. avail mem=1.00 GB", wrapped + "[03:04:05 TP0] Init nccl begin."]
     )
-    assert own.time == datetime(2026, 1, 2, 3, 4, 5)
     assert lent.time == datetime(2026, 5, 6, 7, 8, 9, 500000)
     assert clock.time == datetime(2026, 5, 6, 7, 8, 9, 500000)
+
+
+def test_two_clocks_are_not_mixed() -> None:
+    wrapped = "2026-05-06T07:08:09.5Z "
+    own, other = lines_of([wrapped + BEGIN, wrapped + "Load weight begin. avail mem=1.00 GB"])
+    assert own.time == datetime(2026, 1, 2, 3, 4, 5)
+    assert other.time is None
 
 
 def test_several_pods_are_numbered_and_one_is_not() -> None:

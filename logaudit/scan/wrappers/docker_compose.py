@@ -15,7 +15,8 @@ SAMPLES = (
 )
 
 _LINE = regex.compile(
-    r"(?:\d{1,2}:\d\d:\d\d )?(?:(?P<index>\d{1,4})\|)?(?P<name>[A-Za-z0-9][\w.@/:\-]{0,120}?)(?: \((?:out|err"
+    r"(?:\d{1,2}:\d\d:\d\d )?(?:(?P<index>\d{1,4})\|)?(?!\d+:|\S*:\d+:)"
+    r"(?P<name>[A-Za-z0-9][\w.@/:\-]{0,120}?)(?: \((?:out|err"
     r"|stdout|stderr)\))?[ \t]*[|│](?: |\t|$)"
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 import regex
 
 from logaudit.lazy import lazy_pattern
-from logaudit.scan.prefix import parse_stamp
+from logaudit.scan.prefix import is_bare, may_hold_line, parse_stamp
 from logaudit.scan.wrappers.interface import Hit
 from logaudit.scan.wrappers.literals import LITERAL, value
 from logaudit.scan.wrappers.string_list import lines_of
@@ -25,6 +25,7 @@ SAMPLES = (
         ("[2026-01-02 03:04:05] Load weight begin.",),
     ),
     (r'{"log": {"message": "Load weight begin."}, "pod": "a"}', ("Load weight begin.",)),
+    (r'{"job": 7, "console": "Load weight begin.\nMemory pool end."}', ("Load weight begin.", "Memory pool end.")),
     (r'{"MESSAGE": [76, 111, 97, 100], "_HOSTNAME": "gpu1"}', ("Load",)),
 )
 
@@ -129,6 +130,16 @@ def _strings(data: Any) -> Iterator[str]:
             yield from _texts(data, 1)
 
 
+def _logs(data: Any, depth: int = 0) -> Iterator[str]:
+    """Strings under any key that hold a log line at the start of one of their lines."""
+    if isinstance(data, str):
+        if may_hold_line(data) and any(is_bare(line) or line.startswith('{"') for line in data.split("\n", 200)):
+            yield data
+    elif depth < 6 and isinstance(data, (dict, list)):
+        for inner in data.values() if isinstance(data, dict) else data:
+            yield from _logs(inner, depth + 1)
+
+
 def _find(data: dict[str, Any], names: tuple[str, ...]) -> Any:
     for name in names:
         if data.get(name) is not None:
@@ -165,6 +176,8 @@ def _hit(records: list[Any]) -> Hit | None:
     for record in records:
         for text in _texts(record, 0 if isinstance(record, dict) else 1):
             texts.extend(lines_of(text))
+    if not texts:
+        texts = [line for record in records for text in _logs(record) for line in lines_of(text)]
     if not texts:
         return None
     first = records[0] if isinstance(records[0], dict) else {}

@@ -55,7 +55,9 @@ def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str
 
 def _without_padding(parts: list[str]) -> list[str]:
     """The parts without the blanks around the sign, where every sign has them."""
-    if all(part.endswith(" ") for part in parts[:-1]) and all(part.startswith(" ") for part in parts[1:] if part):
+    further = [part for part in parts[1:] if part]
+    # A blank before the only sign, at the end of a line, is where that line was wrapped.
+    if further and all(part.endswith(" ") for part in parts[:-1]) and all(part.startswith(" ") for part in further):
         parts = [part[:-1] if part.endswith(" ") else part for part in parts]
         return [parts[0], *(part[1:] for part in parts[1:])]
     return parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from logaudit.scan.wrappers.interface import TIMEOUT_S, Hit
+from logaudit.scan.wrappers.interface import STAMP, TIMEOUT_S, Hit
 
 NAME = "name columns"
 ORDER = 70
@@ -17,6 +17,8 @@ SAMPLES = (
 _LINE = regex.compile(
     r"(?P<words>(?:[^\s│┃║|>]{1,120}[ \t]{1,30}){1,4}?(?:\[[A-Za-z]{1,12}\])?"
     r"|[^\s│┃║|]{1,60}[:\]>])(?=\[(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|gpu_id=|\d\d:\d\d:\d\d )|[\[{]+[\"']"
+    r"|(?:[^\s\[\]]{1,200}[:|>]|\d{1,8}[:)|]) ?\[\d{4}-\d\d-\d\d[ T]|\([\w.]{1,120}(?:\([^()]{0,80}\))? pid="
+    rf"|{STAMP}[ \t]"
     r"|[\"'`]\[|[│┃║|>`-] ?[\[{\"']|[|│] )"
 )
 

@@ -41,7 +41,7 @@ def _lines(cell: str) -> tuple[str, ...]:
 
 
 def _end(inner: str, at: int, ends: list[int], closed: bool) -> int:
-    """Where the cell that begins at `at` ends: bars that are part of a progress bar or of an open bracket do not end it."""
+    """Where the cell that begins at `at` ends: not at a bar of a progress bar, nor at one inside brackets."""
     last = ends[-1] if closed and ends and ends[-1] >= at else len(inner)
     bar = False
     for end in ends:
