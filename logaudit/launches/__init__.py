@@ -16,6 +16,7 @@ from logaudit.launches.ranks import gib, read_ranks, spread_unnamed, whole
 from logaudit.launches.segment import Segment, segments
 from logaudit.launches.untangle import untangled
 from logaudit.sglang.server_args import ParsedArgs
+from logaudit.sglang.versions import thinned
 
 __all__ = ["join_nodes", "read_launches"]
 
@@ -31,6 +32,7 @@ LAUNCHER_KINDS = frozenset(
         "gpu_mem_fallback",
         "launch_command",
         "server_args_short",
+        "stage_startup",
     }
 )
 """Kinds that the launcher prints before its dump."""
@@ -184,7 +186,7 @@ def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:
         args=args,
         args_line=None if dump is None else dump[0].line,
         args_origin=origin,
-        args_complete=parsed is not None and parsed.complete,
+        args_complete=parsed is not None and parsed.complete and not thinned(parsed),
         outcome=outcome,
         failure=failure,
         started_at=_time(records, None),

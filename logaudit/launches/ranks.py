@@ -120,6 +120,8 @@ class _Group:
     pools: list[Pool] = field(default_factory=list)
     swa_full_tokens: int | None = None
     swa_tokens: int | None = None
+    total: Record | None = None
+    dsv4_full_tokens: int | None = None
     dtype: str | None = None
     end: Record | None = None
 
@@ -170,10 +172,14 @@ def name_pools(group: _Group) -> tuple[Pool, ...]:
     where there is one, because builds between the releases print the pair in either order.
     """
     plain = [pool for pool in group.pools if pool.name == "kv" and not pool.virtual]
-    if group.swa_tokens is None or len(plain) != 2:
+    full, swa = group.swa_full_tokens, group.swa_tokens
+    if swa is not None and full is not None and full != swa and len(plain) == 1 and plain[0].tokens in (full, swa):
+        # The other line of the pair is missing from what was pasted.
+        only = replace(plain[0], name="full" if plain[0].tokens == full else "swa")
+        return tuple(only if pool is plain[0] else pool for pool in group.pools)
+    if swa is None or len(plain) != 2:
         return tuple(group.pools)
     first, second = plain
-    full, swa = group.swa_full_tokens, group.swa_tokens
     swapped = full != swa and (first.tokens == full or second.tokens == swa)
     names = {id(first): "full" if swapped else "swa", id(second): "swa" if swapped else "full"}
     return tuple(replace(pool, name=names.get(id(pool), pool.name)) for pool in group.pools)
@@ -214,6 +220,8 @@ class _RankBuilder:
             "scheduler_ready": self._scheduler,
             "post_capture_kv": self._post_capture,
             "dsv4_pool_sizes": self._dsv4_sizes,
+            "dsv4_mem_calc": self._dsv4_calculated,
+            "dsv4_pool_init": self._dsv4_init,
             "unified_totals": self._unified_totals,
             "memory_profiling": self._profiled,
             "tpu_memory_profiling": self._tpu_profiled,
@@ -257,6 +265,20 @@ class _RankBuilder:
         ):
             self.groups[-1].pools.append(Pool(name, record.line, whole(record, tokens), order=record.order))
 
+    def _dsv4_calculated(self, record: Record) -> None:
+        self.groups[-1].dsv4_full_tokens = whole(record, "full_tokens")
+
+    def _dsv4_init(self, record: Record) -> None:
+        """Builds before 0.5.12 print no line with all pool sizes: the calculation and this line hold them."""
+        group = self.groups[-1]
+        full = group.dsv4_full_tokens
+        if full is None or any(pool.name == "full" for pool in group.pools):
+            return
+        group.swa_full_tokens, group.swa_tokens = full, whole(record, "swa_tokens")
+        group.pools.append(Pool("full", record.line, full, order=record.order))
+        for name, tokens in (("swa", "swa_tokens"), ("c4", "c4_slots"), ("c128", "c128_slots")):
+            group.pools.append(Pool(name, record.line, whole(record, tokens), order=record.order))
+
     def _unified_totals(self, record: Record) -> None:
         group = self.groups[-1]
         if whole(record, "swa_tokens") is not None:
@@ -268,6 +290,7 @@ class _RankBuilder:
 
     def _swa_total(self, record: Record) -> None:
         group = self.groups[-1]
+        group.total = record if text(record, "state") == "mem usage" else group.total
         if group.swa_tokens is None:
             self._swa_sizes(record)
 
@@ -363,6 +386,7 @@ class _RankBuilder:
                     pools=pools,
                     swa_full_tokens=group.swa_full_tokens,
                     swa_tokens=group.swa_tokens,
+                    pools_total=None if group.total is None else reading(group.total, "total_gib"),
                     pool_end=None if group.end is None else reading(group.end, "avail_gib"),
                     graphs=tuple(graphs),
                 )
@@ -379,6 +403,9 @@ class _RankBuilder:
         before = None if load.begin is None else reading(load.begin, "avail_gib")
         after = None if load.end is None else reading(load.end, "avail_gib")
         weights = _weights(load)
+        if before is None and load.begin is None and after is not None and weights is not None:
+            # The line before loading is missing, but this one prints its difference to it.
+            before = Reading(after.gib + weights.gib, after.line, after.order)
         if not first or self.profile is None:
             return before, after, weights
         before = before or reading(self.profile, "total_gib")

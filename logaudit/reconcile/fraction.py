@@ -21,11 +21,24 @@ class Fraction:
 ORIGIN_OF_ARGS = {"dump": "server_args", "short": "server_args", "command_line": "command_line"}
 
 
+STATING = frozenset({"adjust_mem_fraction", "err_not_enough_memory", "memory_profiling", "stage_startup"})
+"""Kinds of lines that state the fraction."""
+
+
+def share_of_card(launch: Launch) -> float | None:
+    """The share of the whole card that sglang-omni gave this stage, in place of a fraction of what was free."""
+    for record in launch.records:
+        share = record.fields.get("total_fraction") if record.kind == "stage_startup" else None
+        if isinstance(share, int | float):
+            return float(share)
+    return None
+
+
 def _from_lines(launch: Launch) -> Fraction | None:
     """A fraction that a line states after the dump: the runner's own adjustment, a profile, a refused start."""
     found: Fraction | None = None
     for record in launch.records:
-        if record.kind not in {"adjust_mem_fraction", "err_not_enough_memory", "memory_profiling"}:
+        if record.kind not in STATING or "total_fraction" in record.fields:
             continue
         if launch.args_line is not None and record.line < launch.args_line:
             continue

@@ -166,6 +166,7 @@ def printed_pools(launch: Launch, ranks: list[RankReadings]) -> tuple[PrintedPoo
                         mla=pool.k_gib is None and pool.gib is not None,
                         draft=worker.worker == "draft",
                         pp=rank.key.pp,
+                        keys_gib=pool.k_gib,
                         state_gib=_state_gib(rank, pool.line) if pool.name == "mamba" else None,
                     )
                 )
@@ -193,6 +194,8 @@ def _first_gib(launch: Launch, kind: str, name: str) -> Interval | None:
 
 def device_of(launch: Launch) -> str:
     """`cuda`, `npu`, `cpu`, … from the arguments, else from the graph lines."""
+    if any(record.kind == "tpu_memory_profiling" for record in launch.records):
+        return "tpu"
     device = launch.args.get("device")
     if isinstance(device, str) and device not in {"None", "auto"}:
         return device

@@ -11,7 +11,7 @@ from logaudit.launches.model import Launch
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.causes import with_causes
 from logaudit.reconcile.compare import Candidate, Comparison, choose, compare
-from logaudit.reconcile.fraction import Fraction, inferred_fraction, stated_fraction
+from logaudit.reconcile.fraction import Fraction, inferred_fraction, share_of_card, stated_fraction
 from logaudit.reconcile.inputs import Given, absent_ranks, interval, primary_ranks, sizing_inputs
 from logaudit.reconcile.ledger import Ledger, build_ledger
 from logaudit.reconcile.naive import Naive, naive_sums
@@ -125,6 +125,7 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
         comparison = compare(expectation, actual, refused=refused(launch))
         if inputs.printed_budget_gib is None:
             comparison = _honest(comparison, fraction, checkable, () if inputs.all_ranks_print else absent)
+            comparison = _of_a_stage(comparison, share_of_card(launch))
         candidates.append(Candidate(release, expectation, comparison))
         inputs_by_release[release] = inputs
     deciding = deciding_row(rows)
@@ -159,6 +160,14 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
         kv_gib=None if deciding is None else interval(deciding, "kv_gib"),
     )
     return with_causes(case)
+
+
+def _of_a_stage(comparison: Comparison, share: float | None) -> Comparison:
+    """A stage of sglang-omni gets a share of the card, from which it takes off what its own process holds already."""
+    if share is None:
+        return comparison
+    why = f"the card's memory and what this stage held of it: its share ({share:g}) is one of the whole card"
+    return replace(comparison, status="not_checkable", missing=(why,))
 
 
 def _honest(comparison: Comparison, fraction: Fraction | None, checkable: bool, absent: tuple[str, ...]) -> Comparison:

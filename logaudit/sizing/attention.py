@@ -62,7 +62,7 @@ def classify(inputs: SizingInputs, args: Arguments) -> tuple[Attention, tuple[st
     window_pool = bool(find(inputs.pools, ("swa", "SWA")))
     one_pool = bool(find(inputs.pools, ("kv",))) and not window_pool
     state_pool = bool(find(inputs.pools, ("mamba",)))
-    if any(name in archs.DSV4 for name in found):
+    if any(name in archs.DSV4 for name in found) or inputs.dsv4_bytes_per_token is not None:
         return "dsv4", ()
     if config is not None and config.linear is not None and config.linear.layers and inputs.release >= _LINEAR_SINCE:
         return "hybrid", ()

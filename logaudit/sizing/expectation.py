@@ -120,7 +120,9 @@ def expect(inputs: SizingInputs) -> Expectation:
 
 def _note_release(work: _Work) -> None:
     release = work.release
-    if release < _FIRST:
+    if work.inputs.device == "tpu":
+        work.missing.append("the sizing rules of sglang-jax, which are its own")
+    elif release < _FIRST:
         work.missing.append(f"the formula of {release}: known from {_FIRST} on")
     elif release > _LAST and release.release[:3] > _LAST.release[:3]:
         work.assumptions.append(f"{release} is newer than {_LAST}: its formula is taken to be the same")
@@ -351,6 +353,14 @@ def _limit_terms(work: _Work, profiled: Interval, tokens: Interval) -> None:
 def _stage_cells(work: _Work) -> list[Interval] | None:
     """Bytes per token of each pipeline stage."""
     config = work.inputs.config
+    if (
+        config is not None
+        and work.dtype is not None
+        and work.dtype.scheme == "fp4"
+        and printed.keys_differ(work.inputs)
+    ):
+        work.assumptions.append("keys and values are kept in different types: the printed pool says what a token takes")
+        return _printed_cells(work)
     return _config_cells(work, config) if config is not None else _printed_cells(work)
 
 
@@ -678,13 +688,13 @@ def _printed_window_costs(work: _Work) -> swa.Costs | None:
 def _compressed(work: _Work, rest: Interval) -> _Counts | None:
     inputs, args, release, page = work.inputs, work.args, work.release, work.page
     config = inputs.config
-    if release < dsv4.FIRST:
+    if release < dsv4.FIRST and inputs.dsv4_bytes_per_token is None:
         work.missing.append(f"DeepSeek-V4 rules of {release}: known from {dsv4.FIRST} on")
         return None
     source = "DSV4PoolConfigurator"
     cap: int | None = None
     window_each = 0.0
-    if config is not None and config.compress_ratios:
+    if config is not None and config.compress_ratios and release >= dsv4.FIRST:
         layers = list(stage_layers(config.num_hidden_layers, work.layout.pp, release)[0])
         ratios = dsv4.stage_ratios(config, layers, release)
         each, window_each = dsv4.bytes_per_token(config, ratios, args, release, page)

@@ -72,6 +72,8 @@ class PrintedPool:
     pp: int | None = None
     state_gib: Interval | None = None
     """Of a state pool: convolution and recurrent state alone, without the draft tokens' intermediate buffers."""
+    keys_gib: Interval | None = None
+    """Share of the keys, where keys and values are printed apart."""
 
 
 @dataclass(frozen=True, slots=True)

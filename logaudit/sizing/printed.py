@@ -54,6 +54,8 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     Sparse attention with FP8 stores 656 + 132 bytes per layer and token while the formula counted 576 + 132 until
     0.5.16; FP4 pools print their values without the scales that the formula counts.
     """
+    if dtype is not None and dtype.scheme == "fp4" and keys_differ(inputs):
+        return 1.0, ""
     if dtype is not None and (dtype.scheme == "mxfp8" or dtype.scales_by_backend):
         return None
     if dtype is not None and dtype.scheme == "fp4":
@@ -77,6 +79,22 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
         counted, stored = _DSA_LATENT + _DSA_INDEXER, _DSA_STORED + _DSA_INDEXER
         return counted / stored, f"the pool stores {stored} bytes per layer, the formula counts {counted}"
     return 1.0, ""
+
+
+def keys_differ(inputs: SizingInputs) -> bool:
+    """Whether an FP4 pool of a model with keys as wide as values prints them with different sizes.
+
+    Builds beside the releases keep keys in a wider type than values under one name: the pool's own sizes then say
+    what a token takes, whatever the type is called.
+    """
+    config = inputs.config
+    if config is not None and (config.mla or config.head_dim != config.v_head_dim):
+        return False
+    for pool in find(inputs.pools, ("kv",)):
+        if pool.keys_gib is not None and pool.gib is not None:
+            values = pool.gib - pool.keys_gib
+            return values.high < pool.keys_gib.low or values.low > pool.keys_gib.high
+    return False
 
 
 def shows_bf16_indexer(inputs: SizingInputs, page_size: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from logaudit.extract.extractor import Extractor, Field, Sample
 from logaudit.extract.patterns import GB, KB, MB, NUMBER, clause, fig, num
 
-_KVCACHED = r"(?:\[kvcached\](?:\[[^\]]{0,60}\])*\s*)?"
+_KVCACHED = r"(?:\[[\w. :/-]{1,60}\]\s*){0,6}"
 _UNIFIED = r"\[unified-memory-pool\]\s+"
 
 EXTRACTORS = (
@@ -608,12 +608,163 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="unified_layers",
+        phase="pools",
+        anchors=("[unified-memory-pool]",),
+        pattern=(
+            _UNIFIED
+            + rf"(?:full_layers={num('full_layers')}, (?=(?:swa|mamba)_layers=)"
+            + clause(rf"\bswa_layers={num('swa_layers')}")
+            + clause(rf"\b(?:mamba|state)_layers={num('state_layers')}")
+            + clause(rf"\bkv_lora_rank={num('kv_lora_rank')}")
+            + clause(rf"\bqk_rope_head_dim={num('rope_dim')}")
+            + clause(rf", head_num={num('heads')}")
+            + clause(rf", head_dim={num('head_dim')}")
+            + clause(rf"\bpage_size={num('page_size')}")
+            + clause(rf"\bentry_bytes={num('entry_bytes')}")
+            + rf"|mamba_full_memory_ratio=(?P<ratio>{NUMBER}) governs the total budget only)"
+        ),
+        fields=(
+            Field("full_layers", "count"),
+            Field("swa_layers", "count"),
+            Field("state_layers", "count"),
+            Field("kv_lora_rank", "count"),
+            Field("rope_dim", "count"),
+            Field("heads", "count"),
+            Field("head_dim", "count"),
+            Field("page_size", "tokens"),
+            Field("entry_bytes", "bytes"),
+            Field("ratio", "ratio"),
+        ),
+        releases="0.5.15..0.5.23",
+        samples=(
+            Sample(
+                "[unified-memory-pool]   full_layers=12, mamba_layers=36, head_num=2, head_dim=256, page_size=1, "
+                "is_draft_worker=False",
+                "0.5.15..0.5.18",
+                {"full_layers": "12", "state_layers": "36", "heads": "2", "head_dim": "256", "page_size": "1"},
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=12, mamba_layers=36, head_num=2, head_dim=256, page_size=1, "
+                "is_draft_worker=False (token-major views, entry_bytes=24576 B)",
+                "0.5.19..0.5.23",
+                {
+                    "full_layers": "12",
+                    "state_layers": "36",
+                    "heads": "2",
+                    "head_dim": "256",
+                    "page_size": "1",
+                    "entry_bytes": "24576",
+                },
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=16, mamba_layers=45, kv_lora_rank=512, qk_rope_head_dim=64, "
+                "page_size=64 (dense views, kernel_page_multiplier=16, view_tail_pad=0 B)",
+                "0.5.17..0.5.18",
+                {
+                    "full_layers": "16",
+                    "state_layers": "45",
+                    "kv_lora_rank": "512",
+                    "rope_dim": "64",
+                    "page_size": "64",
+                },
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=16, mamba_layers=45, kv_lora_rank=512, qk_rope_head_dim=64, "
+                "page_size=64 (per-layer views, kernel_page_multiplier=16, view_tail_pad=0 B)",
+                "0.5.19..0.5.21",
+                {
+                    "full_layers": "16",
+                    "state_layers": "45",
+                    "kv_lora_rank": "512",
+                    "rope_dim": "64",
+                    "page_size": "64",
+                },
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=16, mamba_layers=45, kv_lora_rank=512, qk_rope_head_dim=64, "
+                "page_size=64 (token-major views, entry_bytes=18432 B)",
+                "0.5.22..0.5.23",
+                {
+                    "full_layers": "16",
+                    "state_layers": "45",
+                    "kv_lora_rank": "512",
+                    "rope_dim": "64",
+                    "page_size": "64",
+                    "entry_bytes": "18432",
+                },
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=12, swa_layers=12, head_num=8, head_dim=64, v_head_dim=64, "
+                "swa_head_num=8, swa_head_dim=64, swa_v_head_dim=64, page_size=1",
+                "0.5.15..0.5.23",
+                {"full_layers": "12", "swa_layers": "12", "heads": "8", "head_dim": "64", "page_size": "1"},
+            ),
+            Sample(
+                "[unified-memory-pool]   full_layers=12, swa_layers=12, state_layers=24, head_num=8/4, head_dim=64/64, "
+                "page_size=1",
+                "0.5.19..0.5.23",
+                {
+                    "full_layers": "12",
+                    "swa_layers": "12",
+                    "state_layers": "24",
+                    "heads": "8",
+                    "head_dim": "64",
+                    "page_size": "1",
+                },
+            ),
+            Sample(
+                "[unified-memory-pool]   mamba_full_memory_ratio=0.9 governs the total budget only, not the runtime "
+                "split.",
+                "0.5.15..0.5.23",
+                {"ratio": "0.9"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="dsv4_swa_layout",
+        phase="pools",
+        anchors=("direct SWA KV layout enabled",),
+        pattern=(
+            rf"DeepSeek-V4 SM120 direct SWA KV layout enabled: logical_page_size={num('page_size')} "
+            rf"physical_page_size={num('physical_page_size')}"
+        ),
+        fields=(Field("page_size", "tokens"), Field("physical_page_size", "tokens")),
+        releases="0.5.21..0.5.23",
+        samples=(
+            Sample(
+                "DeepSeek-V4 SM120 direct SWA KV layout enabled: logical_page_size=256 physical_page_size=64",
+                "0.5.21..0.5.23",
+                {"page_size": "256", "physical_page_size": "64"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="kernel_workspace",
+        phase="pools",
+        anchors=("fused DSA indexer: workspace preallocated",),
+        pattern=(
+            rf"(?P<name>\S+ fused DSA indexer): workspace preallocated \(max_cols={num('max_cols')}, "
+            rf"{fig('workspace_gib', MB)}\) before pool sizing"
+        ),
+        fields=(Field("name", "text"), Field("max_cols", "count"), Field("workspace_gib", "mib")),
+        releases="0.5.23",
+        note="Taken before the pools are sized, so that the free memory that they share is less by it.",
+        samples=(
+            Sample(
+                "gfx950 fused DSA indexer: workspace preallocated (max_cols=131072, 640 MiB) before pool sizing",
+                "0.5.23",
+                {"name": "gfx950 fused DSA indexer", "max_cols": "131072", "workspace_gib": "640"},
+            ),
+        ),
+    ),
+    Extractor(
         kind="dsv4_pool_init",
         phase="pools",
         anchors=("Initialize DeepSeekV4TokenToKVPool with",),
         pattern=(
             rf"Initialize DeepSeekV4TokenToKVPool with max_num_reqs={num('requests')} swa_size={num('swa_tokens')} "
-            rf"c4_size={num('c4_slots')} c4_logical_size={num('c4_logical_slots')} c128_size={num('c128_slots')}"
+            rf"c4_size={num('c4_slots')} (?:c4_logical_size={num('c4_logical_slots')} )?c128_size={num('c128_slots')}"
             + clause(rf"c4_state_pool_size={num('c4_state_slots')}")
             + clause(rf"c128_state_pool_size={num('c128_state_slots')}")
         ),
@@ -627,8 +778,21 @@ EXTRACTORS = (
             Field("c128_state_slots", "slots"),
         ),
         releases="0.5.12..0.5.23",
-        note="This pool prints no size of its own.",
+        note="This pool prints no size of its own. Builds before 0.5.12 leave c4_logical_size out.",
         samples=(
+            Sample(
+                "Initialize DeepSeekV4TokenToKVPool with max_num_reqs=128 swa_size=211712 c4_size=66176 c128_size=2068 "
+                "c4_state_pool_size=26464 c128_state_pool_size=423424",
+                "",
+                {
+                    "requests": "128",
+                    "swa_tokens": "211712",
+                    "c4_slots": "66176",
+                    "c128_slots": "2068",
+                    "c4_state_slots": "26464",
+                    "c128_state_slots": "423424",
+                },
+            ),
             Sample(
                 "Initialize DeepSeekV4TokenToKVPool with max_num_reqs=256 swa_size=1259520 c4_size=3148800 "
                 "c4_logical_size=3148801 c128_size=98400 c4_state_pool_size=4096 c128_state_pool_size=2048",
@@ -788,6 +952,218 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="host_pool_dummy",
+        phase="pools",
+        anchors=("dummy mode: allocator-only",),
+        pattern=(
+            rf"(?P<pool>\w+) dummy mode: allocator-only, size={num('tokens')} tokens, saving {fig('saved_gb')} GB host "
+            rf"memory"
+        ),
+        fields=(Field("pool", "text"), Field("tokens", "tokens"), Field("saved_gb", "gb_decimal")),
+        releases="0.5.20..0.5.23",
+        note="This rank keeps no host copy. Decimal GB.",
+        samples=(
+            Sample(
+                "MLATokenToKVPoolHost dummy mode: allocator-only, size=868264 tokens, saving 61.01 GB host memory",
+                "0.5.20..0.5.23",
+                {"pool": "MLATokenToKVPoolHost", "tokens": "868264", "saved_gb": "61.01"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="host_backing",
+        phase="pools",
+        anchors=(
+            "UMBPHostTensorAllocator: allocated",
+            "memfabric host memory initialized",
+            "SGLANG_HUGEPAGE_SIZE=",
+        ),
+        pattern=(
+            rf"(?:(?P<what>UMBPHostTensorAllocator): allocated {fig('host_gb')} GB at \w+"
+            + clause(r"\bactual_backing=(?P<backing>[\w.]+)")
+            + clause(rf"\bmapped_size={num('mapped_bytes')}")
+            + clause(r"\bnuma_node=(?P<numa_node>-?\d{1,6})")
+            + rf"|\[HiCache\] (?P<what>memfabric) host memory initialized: reserve={fig('reserve_gib', GB)} "
+            rf"device={num('device')}"
+            r"|(?P<what>Hugepage mmap) (?:requested but|via libc failed).*?SGLANG_HUGEPAGE_SIZE=(?P<backing>\w*)"
+            r"|Unrecognized SGLANG_HUGEPAGE_SIZE=(?P<backing>\S*?); expected)"
+        ),
+        fields=(
+            Field("what", "text"),
+            Field("host_gb", "gb_decimal"),
+            Field("reserve_gib", "gib"),
+            Field("backing", "text"),
+            Field("mapped_bytes", "bytes"),
+            Field("numa_node", "count"),
+            Field("device", "count"),
+        ),
+        releases="0.5.15..0.5.23",
+        note="Where the memory of a host pool comes from; the pool itself prints host_pool.",
+        samples=(
+            Sample(
+                "UMBPHostTensorAllocator: allocated 131.07 GB at 0x7f0000000000 requested_backing=HugeTlb "
+                "actual_backing=HugeTlb actual_alignment=2097152 mapped_size=131071999999 numa_node=0",
+                "0.5.15..0.5.23",
+                {
+                    "what": "UMBPHostTensorAllocator",
+                    "host_gb": "131.07",
+                    "backing": "HugeTlb",
+                    "mapped_bytes": "131071999999",
+                    "numa_node": "0",
+                },
+            ),
+            Sample(
+                "[HiCache] memfabric host memory initialized: reserve=122.07GB device=0 (physically reserved up to "
+                "123GB after C++-side GB alignment)",
+                "0.5.20..0.5.23",
+                {"what": "memfabric", "reserve_gib": "122.07", "device": "0"},
+            ),
+            Sample(
+                "Hugepage mmap requested but libc.so.6 could not be loaded; falling back to plain mmap. "
+                "SGLANG_HUGEPAGE_SIZE=2MB will be ignored.",
+                "0.5.17..0.5.23",
+                {"what": "Hugepage mmap", "backing": "2MB"},
+            ),
+            Sample(
+                "Hugepage mmap via libc failed ([Errno 12] Cannot allocate memory); falling back to plain mmap. "
+                "SGLANG_HUGEPAGE_SIZE=1GB will be ignored.",
+                "0.5.17..0.5.23",
+                {"what": "Hugepage mmap", "backing": "1GB"},
+            ),
+            Sample(
+                "Unrecognized SGLANG_HUGEPAGE_SIZE='4MB'; expected '2MB' or '1GB'. Falling back to plain page-size "
+                "mmap.",
+                "0.5.17..0.5.23",
+                {"backing": "'4MB'"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="hicache_storage",
+        phase="pools",
+        anchors=("HiCacheHF3FS ", "UMBPStore initialized:", "UMBPStore: registered host", "UMBPStore: setting master"),
+        pattern=(
+            rf"(?:\[Rank {num('rank')}\] )?(?:(?P<backend>HiCacheHF3FS) (?:Client Initializing: )?file_path ?= ?"
+            rf"(?P<path>.*?), file_size ?= ?{fig('file_gib', GB)}"
+            + clause(rf"\bbytes_per_page = {fig('page_gib', MB)}")
+            + clause(rf"\bnum_pages ?= ?{num('pages')}")
+            + rf"|(?P<backend>UMBPStore) initialized: dram={fig('dram_gib', MB)}"
+            + rf"|(?P<backend>UMBPStore): registered host (?:KV )?buffer for .*?size={fig('buffer_gib', MB)}"
+            + rf"|(?P<backend>UMBPStore): setting master dram_page_size={num('page_bytes')})"
+        ),
+        fields=(
+            Field("rank", "count"),
+            Field("backend", "text"),
+            Field("path", "text"),
+            Field("file_gib", "gib"),
+            Field("page_gib", "mib"),
+            Field("pages", "count"),
+            Field("dram_gib", "mib"),
+            Field("buffer_gib", "mib"),
+            Field("page_bytes", "bytes"),
+        ),
+        releases="0.4.10..0.5.23",
+        note="The third level of the hierarchical cache: a file, or memory of a store beside the server.",
+        samples=(
+            Sample(
+                "HiCacheHF3FS file_path = /data/hicache.0.bin, file_size = 512.00 GB, numjobs = 16, bytes_per_page = "
+                "4.50 MB, entries = 8, num_pages = 116508",
+                "0.4.10..0.4.10.post2",
+                {
+                    "backend": "HiCacheHF3FS",
+                    "path": "/data/hicache.0.bin",
+                    "file_gib": "512.00",
+                    "page_gib": "4.50",
+                    "pages": "116508",
+                },
+            ),
+            Sample(
+                "[Rank 0] HiCacheHF3FS Client Initializing: file_path=/data/hicache.0.bin, file_size=512.00 GB, "
+                "num_pages=116508",
+                "0.5.1..0.5.2",
+                {
+                    "rank": "0",
+                    "backend": "HiCacheHF3FS",
+                    "path": "/data/hicache.0.bin",
+                    "file_gib": "512.00",
+                    "pages": "116508",
+                },
+            ),
+            Sample(
+                "[Rank 0] HiCacheHF3FS Client Initializing: file_path=/data/hicache.0.bin, file_size=512.00 GB, "
+                "num_pages=116508, is_mla_model=False",
+                "0.5.3..0.5.23",
+                {
+                    "rank": "0",
+                    "backend": "HiCacheHF3FS",
+                    "path": "/data/hicache.0.bin",
+                    "file_gib": "512.00",
+                    "pages": "116508",
+                },
+            ),
+            Sample(
+                "UMBPStore initialized: dram=65536 MB, ssd=True, mla=False, rank=0, ssd_backend=posix",
+                "0.5.15..0.5.23",
+                {"backend": "UMBPStore", "dram_gib": "65536"},
+            ),
+            Sample(
+                "UMBPStore: registered host KV buffer for RDMA zero-copy (ptr=0x7f0000000000, size=125000 MB)",
+                "0.5.15..0.5.19",
+                {"backend": "UMBPStore", "buffer_gib": "125000"},
+            ),
+            Sample(
+                "UMBPStore: registered host buffer for zero-copy (ptr=0x7f0000000000, size=125000 MB, mode=rdma)",
+                "0.5.20..0.5.23",
+                {"backend": "UMBPStore", "buffer_gib": "125000"},
+            ),
+            Sample(
+                "UMBPStore: setting master dram_page_size=4718592 (ksize_per_token=73728 × page_size=64)",
+                "0.5.15..0.5.23",
+                {"backend": "UMBPStore", "page_bytes": "4718592"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="embedding_pool",
+        phase="pools",
+        anchors=(" embedding pool: dim=", " embedding pool has zero pages"),
+        pattern=(
+            rf"\[Rank {num('rank')}\] (?:Registered (?P<modality>\w+) embedding pool: dim={num('dim')}, "
+            rf"pages={num('pages')}, page_tokens={num('page_tokens')}, capacity={fig('pool_gib', MB)}"
+            rf"|(?P<modality>\w+) embedding pool has zero pages; dim={num('dim')}, budget={num('budget_bytes')} bytes)"
+        ),
+        fields=(
+            Field("rank", "count"),
+            Field("modality", "text"),
+            Field("dim", "count"),
+            Field("pages", "count"),
+            Field("page_tokens", "tokens"),
+            Field("pool_gib", "mib"),
+            Field("budget_bytes", "bytes"),
+        ),
+        releases="0.5.15..0.5.23",
+        note="Host memory for the embeddings of images and audio.",
+        samples=(
+            Sample(
+                "[Rank 0] Registered vision embedding pool: dim=4096, pages=8192, page_tokens=64, capacity=4096.00 MB",
+                "0.5.15..0.5.23",
+                {
+                    "rank": "0",
+                    "modality": "vision",
+                    "dim": "4096",
+                    "pages": "8192",
+                    "page_tokens": "64",
+                    "pool_gib": "4096.00",
+                },
+            ),
+            Sample(
+                "[Rank 0] audio embedding pool has zero pages; dim=4096, budget=262144 bytes",
+                "0.5.15..0.5.23",
+                {"rank": "0", "modality": "audio", "dim": "4096", "budget_bytes": "262144"},
+            ),
+        ),
+    ),
+    Extractor(
         kind="host_pool_small",
         phase="pools",
         anchors=("is smaller than the device pool",),
@@ -941,8 +1317,8 @@ EXTRACTORS = (
         phase="pools",
         anchors=("DeviceCache[", "HostCache[", "Routing experts "),
         pattern=(
-            rf"(?:DeviceCache\[(?P<name>\w+)\] allocated: shape=(?P<shape>\([^)]*\)), size={fig('device_gib', MB)}"
-            rf"|HostCache\[(?P<name>\w+)\] allocated: shape=(?P<shape>\([^)]*\)), size={fig('host_gib', GB)}"
+            rf"(?:DeviceCache\[(?P<name>[^\]]*)\] allocated: shape=(?P<shape>[^=]*), size={fig('device_gib', MB)}"
+            rf"|HostCache\[(?P<name>[^\]]*)\] allocated: shape=(?P<shape>[^=]*), size={fig('host_gib', GB)}"
             rf"|Routing experts device buffer allocated\..*?size: {fig('device_gib', MB)}"
             rf"|Routing experts host buffer allocated\..*?size: {fig('host_gib', GB)})"
         ),
@@ -958,6 +1334,11 @@ EXTRACTORS = (
                 "DeviceCache[routed_experts] allocated: shape=(8192, 61, 8), size=15.25 MB",
                 "0.5.12..0.5.23",
                 {"name": "routed_experts", "shape": "(8192, 61, 8)", "device_gib": "15.25"},
+            ),
+            Sample(
+                "DeviceCache[indexer_topk] allocated: shape=(8192, 61, 2048), size=3904.00 MB",
+                "0.5.12..0.5.23",
+                {"name": "indexer_topk", "shape": "(8192, 61, 2048)", "device_gib": "3904.00"},
             ),
             Sample(
                 "HostCache[routed_experts] allocated: shape=(434132, 61, 8), size=0.79 GB",
@@ -1066,6 +1447,35 @@ EXTRACTORS = (
                 "effective_mamba_size to 161",
                 "0.5.11..0.5.23",
                 {"slots": "100", "needed_slots": "160", "effective_slots": "161"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="mlx_limits",
+        phase="pools",
+        anchors=("Wired memory limit set to", "MLX buffer cache limit set to", "MLX stub: initialized minimal pools"),
+        pattern=(
+            rf"(?:Wired memory limit set to {fig('wired_gib', GB)}"
+            rf"|MLX buffer cache limit set to {fig('cache_gib', GB)}"
+            rf"|MLX stub: initialized minimal pools \(max_total_num_tokens={num('tokens')}, "
+            rf"max_running_requests={num('requests')})"
+        ),
+        fields=(
+            Field("wired_gib", "gib"),
+            Field("cache_gib", "gib"),
+            Field("tokens", "tokens"),
+            Field("requests", "requests"),
+        ),
+        releases="0.5.10..0.5.23",
+        printed_by="every rank on Apple MLX",
+        samples=(
+            Sample("Wired memory limit set to 24.0 GB", "0.5.11..0.5.23", {"wired_gib": "24.0"}),
+            Sample("MLX buffer cache limit set to 4.0 GB", "0.5.18..0.5.23", {"cache_gib": "4.0"}),
+            Sample(
+                "MLX stub: initialized minimal pools (max_total_num_tokens=131072, max_running_requests=64, zero GPU "
+                "KV cache allocation)",
+                "0.5.10..0.5.23",
+                {"tokens": "131072", "requests": "64"},
             ),
         ),
     ),
