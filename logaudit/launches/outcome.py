@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import regex
+
 from logaudit.extract.extractor import Record
 from logaudit.launches.keys import key_of
 from logaudit.launches.model import Failure, FailureKind, Outcome, RankKey
@@ -17,6 +19,7 @@ ROOTS: dict[str, FailureKind] = {
     "mem_unbalanced": "unbalanced",
     "err_host_memory": "host_memory",
     "killed": "host_memory",
+    "err_settings": "not_memory",
     "shm_error": "not_memory",
     "port_in_use": "not_memory",
     "import_error": "not_memory",
@@ -64,6 +67,8 @@ def _phase(records: Sequence[Record], failure: Record, ready: bool) -> str:
     kinds = {record.kind for record in (own or before)}
     if ready or any(record.kind == "server_ready" for record in before):
         return "serving"
+    if failure.kind in SIZING_REFUSALS:
+        return "sizing"
     if "scheduler_ready" in kinds:
         return "warmup"
     for phase, marks in STEPS:
@@ -71,6 +76,9 @@ def _phase(records: Sequence[Record], failure: Record, ready: bool) -> str:
             return "capture" if phase == "pools" and failure.kind == "oom_device" else phase
     return "launch"
 
+
+SIZING_REFUSALS = frozenset({"err_not_enough_memory", "err_unified_feasibility"})
+"""Kinds that only the sizing of a pool prints, the target's or, after the target's graphs, a draft's."""
 
 STEPS = (
     ("capture", frozenset({"capture_begin"})),
@@ -89,6 +97,29 @@ def _root(record: Record) -> FailureKind | None:
     return ROOTS.get(record.kind)
 
 
+def _speaks_of_something_else(record: Record) -> bool:
+    """Whether an exception says what is wrong and says nothing of memory or of the device."""
+    if record.kind != "python_exception":
+        return False
+    said = record.fields.get("text")
+    if not isinstance(said, str) or not said.strip():
+        return False
+    try:
+        return DEVICE_WORDS.search(said[:MAX_TEXT].lower(), timeout=MATCH_TIMEOUT_S) is None
+    except TimeoutError:
+        return False
+
+
+MATCH_TIMEOUT_S = 0.5
+
+
+DEVICE_WORDS = regex.compile(
+    r"memory|\boom\b|alloc|\b(?:cuda|hip|acl|npu|xpu) ?(?:runtime|driver)? ?error|cublas|cudnn|cusolver|nccl|hccl|"
+    r"rccl|gloo|killed|signal|timed? ?out|connection|out of resource|shared mem"
+)
+"""Words by which a message can speak of memory, or of a device or a peer that failed for want of it."""
+
+
 def _reason(candidates: Sequence[Record]) -> tuple[Record, FailureKind]:
     """The record that names the reason: the first that speaks of memory or another known cause.
 
@@ -104,7 +135,7 @@ def _reason(candidates: Sequence[Record]) -> tuple[Record, FailureKind]:
             return record, ROOTS.get(record.kind, UNCLEAR.get(record.kind, "unknown"))
     for record in candidates:
         if record.kind in UNCLEAR:
-            return record, UNCLEAR[record.kind]
+            return record, "not_memory" if _speaks_of_something_else(record) else UNCLEAR[record.kind]
     killed = [record for record in candidates if _death_kind(record) != "unknown"]
     chosen = killed[0] if killed else candidates[0]
     return chosen, _death_kind(chosen)

@@ -43,6 +43,13 @@ class Segment:
     loads: dict[RankKey, int] = field(default_factory=dict)
     first_free: dict[RankKey, float] = field(default_factory=dict)
     last_free: dict[RankKey, float] = field(default_factory=dict)
+    loaded: set[int] = field(default_factory=set)
+    """Numbers of weight shards that a progress bar was seen to complete."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether weights were loaded by a server that prints nothing else (`--log-level warning`)."""
+        return bool(self.loaded) and not self.started and not self.dumps
 
     @property
     def started(self) -> bool:
@@ -61,6 +68,10 @@ class Segment:
             self.loads[key] = self.loads.get(key, 0) + 1
         elif record.kind in TOLD_KINDS and (told := told_args(record)) is not None:
             self.told.append((record, told))
+        elif record.kind == "load_progress":
+            total = shards(record)
+            if total is not None and record.fields.get("done") == total:
+                self.loaded.add(total)
         free = record.fields.get("avail_gib")
         if record.kind in FREE_KINDS and isinstance(free, Interval):
             self.first_free.setdefault(key, free.value)
@@ -68,6 +79,8 @@ class Segment:
 
     def starts_again(self, record: Record) -> bool:
         """Whether `record` can only belong to a later start than this one."""
+        if record.kind == "load_progress" and self.quiet:
+            return record.fields.get("done") == 0 and shards(record) in self.loaded
         if record.kind not in START_KINDS:
             return False
         key = key_of(record)
@@ -78,6 +91,12 @@ class Segment:
             return False
         before, last = self.first_free[key], self.last_free[key]
         return free.value - last > max(JUMP_GIB, 0.25 * (before - last))
+
+
+def shards(record: Record) -> int | None:
+    """How many shards a progress bar counts; None for the single file of an adapter or a small draft."""
+    total = record.fields.get("total")
+    return total if isinstance(total, int) and total > 1 else None
 
 
 def told_args(record: Record) -> ParsedArgs | None:
@@ -114,7 +133,7 @@ def segments(records: Iterable[Record], fatal_kinds: frozenset[str], launcher_ki
         if record.kind == DUMP_KIND:
             parsed = parse_server_args(record.text) or NOTHING_PARSED
             joins = bool(current.dumps) and not current.ready and same_server(current.dumps[0][1], parsed)
-            if (current.started or current.dumps or current.dead) and not joins:
+            if (current.started or current.dumps or current.dead or current.quiet) and not joins:
                 done.append(current)
                 current = Segment()
             for early in pending:
@@ -122,6 +141,9 @@ def segments(records: Iterable[Record], fatal_kinds: frozenset[str], launcher_ki
             pending = []
             current.add(record)
             current.dumps.append((record, parsed))
+            continue
+        if record.kind == "launch_command" and current.quiet and not current.told:
+            current.add(record)  # a notebook stores a cell's output before its source
             continue
         if record.kind in launcher_kinds and not (current.dumps and not current.started):
             pending.append(record)
