@@ -162,6 +162,70 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="comm_buffer",
+        phase="distributed",
+        anchors=("K3 symm buffer ", "NVLink vocab gather: pull output", "gva space."),
+        pattern=(
+            rf"(?:K3 symm buffer (?P<name>[^:]*): {num('rows')} rows x \d+, {fig('buffer_gib', MB)}"
+            rf"|NVLink (?P<name>vocab gather): pull output [^\n]*?\({fig('buffer_gib', MB)}\)"
+            rf"|\[(?P<name>ZBAL)\] rank {num('rank')} allocated {fig('buffer_gib', MB)} gva space)"
+        ),
+        fields=(
+            Field("name", "text"),
+            Field("rows", "count"),
+            Field("rank", "count"),
+            Field("buffer_gib", "mib"),
+        ),
+        releases="0.5.12..0.5.23",
+        note="Device memory for one kind of collective. ZBAL maps what the other processes of an NPU left free.",
+        samples=(
+            Sample(
+                "K3 symm buffer attn: 8192 rows x 7168, 112.0 MB (rendezvoused once on first use; no per-forward "
+                "symmetric allocation)",
+                "0.5.17..0.5.23",
+                {"name": "attn", "rows": "8192", "buffer_gib": "112.0"},
+            ),
+            Sample(
+                "NVLink vocab gather: pull output (256, 151936) (74 MB)",
+                "0.5.21..0.5.23",
+                {"name": "vocab gather", "buffer_gib": "74"},
+            ),
+            Sample(
+                "[ZBAL] rank 0 allocated 51200 MB gva space.",
+                "0.5.12..0.5.23",
+                {"name": "ZBAL", "rank": "0", "buffer_gib": "51200"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="cpu_mem_undetermined",
+        phase="distributed",
+        anchors=("memory amount of each rank cannot be determined", "memory amounts of the ranks cannot be determined"),
+        pattern=(
+            rf"(?:TP size \({num('tp')}\)\s?is larger than numa node number \({num('numa_nodes')}\), in this case "
+            r"the available memory amount of each rank cannot be determined"
+            r"|SGLANG_CPU_OMP_THREADS_BIND is set .*memory amounts of the ranks cannot be determined)"
+        ),
+        fields=(Field("tp", "count"), Field("numa_nodes", "count")),
+        releases="0.5.2..0.5.23",
+        note="On a CPU: the budget of a rank is not its own memory, so only --max-total-tokens bounds the pool.",
+        samples=(
+            Sample(
+                "TP size (4)is larger than numa node number (2), in this case the available memory amount of each rank "
+                "cannot be determined in prior. Please set proper `--max-total-tokens` to avoid the out-of-memory "
+                "error.",
+                "0.5.2..0.5.18",
+                {"tp": "4", "numa_nodes": "2"},
+            ),
+            Sample(
+                "SGLANG_CPU_OMP_THREADS_BIND is set for explicit control of CPU cores for each TP rank.Please beware "
+                "that in this case the available memory amounts of the ranks cannot be determined in prior.You need to "
+                "set proper --max-total-tokens to avoid the out-of-memory error.",
+                "0.5.23",
+            ),
+        ),
+    ),
+    Extractor(
         kind="eplb_prewarm",
         phase="distributed",
         anchors=("EPLB default-group P2P warmup completed",),

@@ -119,6 +119,26 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="draft_sampling_off",
+        phase="draft",
+        anchors=("DSpark folded sampling disabled:",),
+        pattern=(
+            rf"DSpark folded sampling disabled: its static buffers need {fig('needed_gib', GB)} but only "
+            rf"{fig('avail_gib', GB)} GPU memory is free"
+        ),
+        fields=(Field("needed_gib", "gib"), Field("avail_gib", "gib")),
+        releases="0.5.17..0.5.21",
+        printed_by="tp_rank 0",
+        samples=(
+            Sample(
+                "DSpark folded sampling disabled: its static buffers need 1.24 GB but only 0.90 GB GPU memory is free; "
+                "sampling batches will take the eager proposal path. Set SGLANG_DSPARK_FOLDED_SAMPLING=2 to force.",
+                "0.5.17..0.5.21",
+                {"needed_gib": "1.24", "avail_gib": "0.90"},
+            ),
+        ),
+    ),
+    Extractor(
         kind="draft_budget_fallback",
         phase="draft",
         anchors=("Could not resolve DFLASH draft KV",),

@@ -21,11 +21,12 @@ EXTRACTORS = (
             "state cache is too small",
             "cannot hold even one request",
             "int8 mamba checkpoint pool needs",
+            "for memory-based allocation",
         ),
         pattern=(
             rf"{RAISED}(?:"
             rf"Not enought? memory\. Please try to increase "
-            rf"--mem-fraction-static\.{clause(f'mem_fraction_static=(?P<fraction>{NUMBER})')}"
+            rf"--mem-fraction-static\.{clause(f'(?:mem_fraction_static=|Current value: )(?P<fraction>{NUMBER})')}"
             rf"|Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=(?P<fraction>{NUMBER})"
             rf"{clause(f'Raise --mem-fraction-static above (?P<needed_fraction>{NUMBER})')}"
             r"|Not enough GPU memory for hybrid \(mamba/linear-attention\) state cache\."
@@ -35,10 +36,11 @@ EXTRACTORS = (
             rf"|(?:The DSV4 )?SWA pool cap \({num('swa_tokens')} tokens, {fig('swa_gib', GB)}\) leaves no room for the "
             rf"full KV "
             rf"pool within the available {fig('avail_gib', GB)}"
-            r"|Hybrid \(mamba/linear-attention\) state cache is too small"
+            r"|(?:Hybrid \(mamba/linear-attention\) state|MLX auxiliary-state) cache is too small"
             rf"{clause('max_mamba_cache_size=' + num('mamba_slots'))}"
             rf"|SWA pool \({num('swa_tokens')} tokens\) cannot hold even one request"
             rf"|int8 mamba checkpoint pool needs ~?{fig('need_gib', GB)} but only {fig('avail_gib', GB)}"
+            r"|Invalid denominator=\S+ for memory-based allocation\."
             r")"
         ),
         fields=(
@@ -68,6 +70,11 @@ EXTRACTORS = (
                 "mem_fraction_static=0.8",
                 "0.5.10..0.5.23",
                 {"fraction": "0.8"},
+            ),
+            Sample(
+                "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: 0.82",
+                "",
+                {"fraction": "0.82"},
             ),
             Sample(
                 "ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.8. "
@@ -104,6 +111,26 @@ EXTRACTORS = (
                 {"mamba_slots": "2"},
             ),
             Sample(
+                "RuntimeError: MLX auxiliary-state cache is too small to serve any requests: max_mamba_cache_size=2 "
+                "backs only 0 concurrent requests (3 slots per request). Increase --max-mamba-cache-size to at least "
+                "3, or leave it unset to size the pool from the concurrency cap.",
+                "0.5.16",
+                {"mamba_slots": "2"},
+            ),
+            Sample(
+                "RuntimeError: MLX auxiliary-state cache is too small to serve any requests: max_mamba_cache_size=2 "
+                "backs only 0 concurrent requests per attention-DP worker (per-worker auxiliary-state cap=2, 3 slots "
+                "per request). Increase --max-mamba-cache-size to at least 3, or leave it unset to size the pool from "
+                "the concurrency cap.",
+                "0.5.17..0.5.23",
+                {"mamba_slots": "2"},
+            ),
+            Sample(
+                "AssertionError: Invalid denominator=0 for memory-based allocation. full_per_token=0, "
+                "full_layers_num=0, swa_per_token=4096, swa_layers_num=24, swa_full_tokens_ratio=0",
+                "0.5.9..0.5.10.post1",
+            ),
+            Sample(
                 "int8 mamba checkpoint pool needs ~2.10GB but only 1.20GB HBM is free. Lower --int8-mamba-ckpt-size "
                 "(currently 512) or --mem-fraction-static.",
                 "0.5.14..0.5.23",
@@ -114,15 +141,34 @@ EXTRACTORS = (
     Extractor(
         kind="err_host_memory",
         phase="failures",
-        anchors=("Not enough host memory", "for a HiCache host pool failed"),
+        anchors=(
+            "Not enough host memory",
+            "for a HiCache host pool failed",
+            "No host memory is left for HiCache",
+            "MooncakeHostMemAllocator.alloc returned a null pointer",
+            "Pinned host memory allocation of",
+            "memfabric host memory exhausted",
+        ),
         pattern=(
             rf"{RAISED}(?:Not enough host memory (?:available|for (?P<what>.*?))\. {_HOST_NEED}"
-            rf"|hipHostMalloc of {fig('need_gb')} GB for a HiCache host pool failed)"
+            rf"|hipHostMalloc of {fig('need_gb')} GB for a HiCache host pool failed"
+            rf"|No host memory is left for (?P<what>HiCache) after the {fig('kept_gib', GB)} reserve"
+            rf"|(?P<what>MooncakeHostMemAllocator)\.alloc returned a null pointer for {fig('need_gib', GB)}"
+            rf"|(?P<what>Pinned host memory) allocation of {fig('need_gib', GB)} \(\d+ bytes\) returned a null pointer"
+            rf"|(?P<what>memfabric) host memory exhausted: need {fig('need_gib', GB)}, only {fig('free_gib', GB)} left "
+            rf"of the {fig('kept_gib', GB)} reserve)"
         ),
-        fields=(Field("what", "text"), Field("need_gb", "gb_decimal"), Field("free_gb", "gb_decimal")),
+        fields=(
+            Field("what", "text"),
+            Field("need_gb", "gb_decimal"),
+            Field("free_gb", "gb_decimal"),
+            Field("need_gib", "gib"),
+            Field("free_gib", "gib"),
+            Field("kept_gib", "gib"),
+        ),
         releases="0.4.1.post1..0.5.23",
         printed_by="every rank, in a traceback",
-        note="Decimal GB.",
+        note="Decimal GB in the fields named so.",
         samples=(
             Sample(
                 "ValueError: Not enough host memory available. Requesting 131.07 GB but only have 100.20 GB free. "
@@ -147,6 +193,31 @@ EXTRACTORS = (
                 "hipHostMalloc of 131.07 GB for a HiCache host pool failed (rc=2, out of memory).",
                 "0.5.22..0.5.23",
                 {"need_gb": "131.07"},
+            ),
+            Sample(
+                "ValueError: No host memory is left for HiCache after the 10 GiB reserve; set --hicache-ratio or "
+                "--hicache-size explicitly.",
+                "0.5.21..0.5.23",
+                {"what": "HiCache", "kept_gib": "10"},
+            ),
+            Sample(
+                "RuntimeError: MooncakeHostMemAllocator.alloc returned a null pointer for 122.070 GB (131071999999 "
+                "bytes); the mooncake host memory allocator could not map the segment (check host memory availability "
+                "and the mooncake allocator logs).",
+                "0.5.23",
+                {"what": "MooncakeHostMemAllocator", "need_gib": "122.070"},
+            ),
+            Sample(
+                "RuntimeError: Pinned host memory allocation of 122.1 GiB (131071999999 bytes) returned a null pointer",
+                "0.5.23",
+                {"what": "Pinned host memory", "need_gib": "122.1"},
+            ),
+            Sample(
+                "RuntimeError: memfabric host memory exhausted: need 12.00GB, only 2.07GB left of the 122.07GB reserve "
+                "(sized automatically from the first L2 host pool, i.e. from --hicache-size / --hicache-ratio). All "
+                "host pools of the process share this reserve.",
+                "0.5.20..0.5.23",
+                {"what": "memfabric", "need_gib": "12.00", "free_gib": "2.07", "kept_gib": "122.07"},
             ),
         ),
     ),
@@ -174,17 +245,30 @@ EXTRACTORS = (
             "Out of memory. ",
             "alloc_req_slots runs out of memory",
             "Out of memory even after",
+            "KV cache is full! Bug in memory estimation.",
+            "Not enough space for mamba",
         ),
         pattern=(
             rf"{RAISED}(?:(?P<phase>Prefill|Decode) out of memory\. (?:Try to lower|This should never)"
             r"|Out of memory\. (?:Try to lower your batch size|Please set a smaller number)"
-            r"|Out of memory even after retracting|alloc_req_slots runs out of memory\.)"
-            + clause(rf"Try to allocate {num('asked_tokens')} tokens")
-            + clause(rf"Avail\w+ tokens: {num('avail_tokens')}")
+            r"|Out of memory even after retracting|alloc_req_slots runs out of memory\."
+            r"|KV cache is full! Bug in memory estimation\."
+            r"|Not enough space for (?P<state>mamba cache|mamba ping pong idx), try to increase --)"
+            + clause(rf"(?:Try to allocate {num('asked_tokens')} tokens|\brequired_alloc={num('asked_tokens')})")
+            + clause(rf"(?:Avail\w+ tokens: {num('avail_tokens')}|\bavailable={num('avail_tokens')})")
+            + clause(rf"\bmamba_pool\.size={num('state_slots')}")
+            + clause(rf"\blen\(reqs\)={num('requests')}")
         ),
-        fields=(Field("phase", "text"), Field("asked_tokens", "tokens"), Field("avail_tokens", "tokens")),
+        fields=(
+            Field("phase", "text"),
+            Field("asked_tokens", "tokens"),
+            Field("avail_tokens", "tokens"),
+            Field("state", "text"),
+            Field("state_slots", "slots"),
+            Field("requests", "requests"),
+        ),
         releases="0.1.17..0.5.23",
-        note="The KV pool ran out, not the device.",
+        note="The KV pool or, with `state`, the recurrent-state pool ran out, not the device.",
         samples=(
             Sample(
                 "Decode out of memory. Try to lower your batch size.\nTry to allocate 96 tokens.\n"
@@ -197,6 +281,56 @@ EXTRACTORS = (
                 "Out of memory. Try to lower your batch size.\nTry to allocate 96 tokens.",
                 "0.5.3.post1..0.5.23",
                 {"asked_tokens": "96"},
+            ),
+            Sample(
+                "AssertionError: KV cache is full! Bug in memory estimation. available=1024, evictable=0, "
+                "protected=430000, required_alloc=4096, delta=4000, fill=4000, prefix=0, page_size=64, req=5f3a",
+                "0.5.11..0.5.12.post1",
+                {"asked_tokens": "4096", "avail_tokens": "1024"},
+            ),
+            Sample(
+                "AssertionError: KV cache is full! Bug in memory estimation. available=1024, evictable=0, "
+                "protected=430000, required_alloc=4096, delta=4000, fill=4000, prefix=0, total_prefix=0, page_size=64, "
+                "req=5f3a",
+                "0.5.13..0.5.20",
+                {"asked_tokens": "4096", "avail_tokens": "1024"},
+            ),
+            Sample(
+                "AssertionError: KV cache is full! Bug in memory estimation. available=1024, evictable=0, "
+                "protected=430000, required_alloc=4096, delta=4000, fill=4000, prefix=0, total_prefix=0, "
+                "swa_available=900, swa_evictable=0, required_swa=128, swa_tail_len=128, page_size=64, req=5f3a",
+                "0.5.21..0.5.23",
+                {"asked_tokens": "4096", "avail_tokens": "1024"},
+            ),
+            Sample(
+                "AssertionError: Not enough space for mamba cache, try to increase --max-mamba-cache-size.",
+                "0.5.2..0.5.6.post2",
+                {"state": "mamba cache"},
+            ),
+            Sample(
+                "AssertionError: Not enough space for mamba cache, try to increase --mamba-full-memory-ratio or "
+                "--max-mamba-cache-size.",
+                "0.5.7..0.5.23",
+                {"state": "mamba cache"},
+            ),
+            Sample(
+                "AssertionError: Not enough space for mamba cache, try to increase --mamba-full-memory-ratio or "
+                "--max-mamba-cache-size. mid=None, self.mamba_pool.size=384, self.mamba_pool.available_size()=0, "
+                "len(reqs)=3",
+                "0.5.7..0.5.12.post1",
+                {"state": "mamba cache", "state_slots": "384", "requests": "3"},
+            ),
+            Sample(
+                "AssertionError: Not enough space for mamba cache, try to increase --mamba-full-memory-ratio or "
+                "--max-mamba-cache-size. mid=None, self.mamba_pool.size=384, self.mamba_allocator.available_size()=0, "
+                "len(reqs)=3",
+                "0.5.13..0.5.23",
+                {"state": "mamba cache", "state_slots": "384", "requests": "3"},
+            ),
+            Sample(
+                "AssertionError: Not enough space for mamba ping pong idx, try to increase --mamba-full-memory-ratio.",
+                "0.5.7..0.5.23",
+                {"state": "mamba ping pong idx"},
             ),
         ),
     ),
@@ -241,6 +375,78 @@ EXTRACTORS = (
                 "no room for real data.",
                 "0.5.15..0.5.23",
                 {"name": "'full'", "slots": "0", "total_bytes": "1000"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="err_settings",
+        phase="failures",
+        anchors=(
+            "Page size mismatch: prefill server",
+            "enable-unified-memory needs every per-rank KV row",
+            "prompt longer than",
+            "In daemon mode, fallback to disk loading is disabled",
+            "is smaller than CUDA VMM granularity",
+        ),
+        pattern=(
+            rf"{RAISED}(?P<text>Page size mismatch: prefill server has page_size={num('prefill_page_size')}, but "
+            rf"decode server has page_size={num('page_size')}"
+            rf"|--enable-unified-memory needs every per-rank KV row to be a multiple of \d+ bytes"
+            rf"|Chunked prefill is aligned to {num('align_tokens')} tokens, but each rank's chunked prefill size is "
+            rf"{num('chunk_tokens')}"
+            r"|\[IpcModelLoader\] Weight cache daemon not available"
+            rf"|memory_size=\d+ is smaller than CUDA VMM granularity)"
+        ),
+        fields=(
+            Field("text", "text"),
+            Field("prefill_page_size", "tokens"),
+            Field("page_size", "tokens"),
+            Field("align_tokens", "tokens"),
+            Field("chunk_tokens", "tokens"),
+        ),
+        releases="0.5.8..0.5.23",
+        note="Sizes that do not go together: not a lack of memory.",
+        samples=(
+            Sample(
+                "RuntimeError: Page size mismatch: prefill server has page_size=64, but decode server has page_size=1. "
+                "Both servers must use the same --page-size value.",
+                "0.5.8..0.5.23",
+                {
+                    "text": "Page size mismatch: prefill server has page_size=64, but decode server has page_size=1",
+                    "prefill_page_size": "64",
+                    "page_size": "1",
+                },
+            ),
+            Sample(
+                "ValueError: --enable-unified-memory needs every per-rank KV row to be a multiple of 16 bytes; "
+                "sub-pool full has a 24-byte key row. Run this model without --enable-unified-memory.",
+                "0.5.22..0.5.23",
+                {"text": "--enable-unified-memory needs every per-rank KV row to be a multiple of 16 bytes"},
+            ),
+            Sample(
+                "ValueError: Chunked prefill is aligned to 4096 tokens, but each rank's chunked prefill size is 2048; "
+                "a prompt longer than 2048 tokens could never be scheduled. Raise --chunked-prefill-size to at least "
+                "4096, or, with the flashinfer backend under deterministic inference, lower "
+                "SGLANG_FLASHINFER_PREFILL_SPLIT_TILE_SIZE.",
+                "0.5.22..0.5.23",
+                {
+                    "text": "Chunked prefill is aligned to 4096 tokens, but each rank's chunked prefill size is 2048",
+                    "align_tokens": "4096",
+                    "chunk_tokens": "2048",
+                },
+            ),
+            Sample(
+                "RuntimeError: [IpcModelLoader] Weight cache daemon not available at /run/weights.sock. In daemon "
+                "mode, fallback to disk loading is disabled because the daemon process already holds weights on the "
+                "same GPU — loading from disk would cause OOM. Please ensure the weight cache daemon is running and "
+                "the config matches.",
+                "0.5.17..0.5.23",
+                {"text": "[IpcModelLoader] Weight cache daemon not available"},
+            ),
+            Sample(
+                "ValueError: memory_size=1024 is smaller than CUDA VMM granularity=2097152",
+                "0.5.18..0.5.23",
+                {"text": "memory_size=1024 is smaller than CUDA VMM granularity"},
             ),
         ),
     ),

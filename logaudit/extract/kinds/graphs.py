@@ -11,9 +11,9 @@ EXTRACTORS = (
     Extractor(
         kind="capture_begin",
         phase="graphs",
-        anchors=("graph begin", "extend begin"),
+        anchors=("graph begin", "extend begin", " begin. backend="),
         pattern=(
-            r"Capture (?P<what>.{1,80}?) begin(?: \(step (?P<step>\d{1,6})\))?\."
+            r"Capture (?P<what>.{1,80}?) begin(?: \(step (?P<step>\d{1,6})\))?(?:\.| ?…| \.\.\.)"
             + clause(r"\bstep=(?P<step>\d{1,6})")
             + clause(r"\bbackend=(?P<backend>\w+)")
             + clause(rf"\bnum_tokens_per_(?:bs|req)={num('tokens_per_request')}")
@@ -180,7 +180,7 @@ EXTRACTORS = (
     Extractor(
         kind="capture_end",
         phase="graphs",
-        anchors=("graph end.", "extend end."),
+        anchors=("graph end.", "extend end.", " end. elapsed=", " end. bs="),
         pattern=(
             r"Capture (?P<what>.{1,80}?) end\."
             + clause(rf"(?:Time elapsed: |\belapsed=){fig('elapsed_s')} s\b")
@@ -312,10 +312,10 @@ EXTRACTORS = (
     Extractor(
         kind="capture_progress",
         phase="graphs",
-        anchors=("Capturing batches (", "Capturing num tokens (", "Capturing prefill shape ("),
+        anchors=("Capturing batches (", "Capturing num tokens (", "Capturing prefill shape (", "[BCG] Capturing ("),
         bulk=True,
         pattern=(
-            r"Capturing (?P<what>batches|num tokens|prefill shape) "
+            r"(?:Capturing (?P<what>batches|num tokens|prefill shape)|\[(?P<what>BCG)\] Capturing) "
             rf"\((?:bs={num('bs')} |num_tokens={num('num_tokens')} )?avail_mem={fig('avail_gib', GB)}\)"
         ),
         fields=(
@@ -342,6 +342,11 @@ EXTRACTORS = (
                 "Capturing num tokens (num_tokens=4096 avail_mem=7.61 GB):   0%|          | 0/58 [00:00<?, ?it/s]",
                 "0.5.3.post1..0.5.20",
                 {"what": "num tokens", "num_tokens": "4096", "avail_gib": "7.61"},
+            ),
+            Sample(
+                "[BCG] Capturing (num_tokens=4096 avail_mem=7.61 GB):   0%|          | 0/58 [00:00<?, ?it/s]",
+                "0.5.11..0.5.13.post1",
+                {"what": "BCG", "num_tokens": "4096", "avail_gib": "7.61"},
             ),
             Sample(
                 "Capturing prefill shape (num_tokens=4096 avail_mem=7.61 GB):   0%|          | 0/58 [00:00<?, ?it/s]",
@@ -385,6 +390,62 @@ EXTRACTORS = (
                 "initialization.",
                 "0.5.14..0.5.23",
                 {"what": "DFLASH draft", "avail_gib": "0.80"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="graph_disabled",
+        phase="graphs",
+        anchors=("CUDA Graph is DISABLED.",),
+        pattern=r"\s*CUDA Graph is DISABLED\.",
+        fields=(),
+        releases="0.4.5.post1..0.4.5.post3",
+        note="Nothing is captured: no graph line follows.",
+        samples=(
+            Sample(
+                " CUDA Graph is DISABLED. This will cause significant performance degradation. CUDA Graph should "
+                "almost never be disabled in most usage scenarios. If you encounter OOM issues, please try setting "
+                "--mem-fraction-static to a lower value (such as 0.8 or 0.7) instead of disabling CUDA Graph. ",
+                "0.4.5.post1..0.4.5.post3",
+            ),
+        ),
+    ),
+    Extractor(
+        kind="row_graph",
+        phase="graphs",
+        anchors=(" segments) in ",),
+        pattern=(
+            rf"(?P<what>[^:]{{1,80}}): captured {num('rows')} rows \({num('segments')} segments\) in "
+            rf"{fig('elapsed_s')} s, {fig('used_gib', GB)}; {num('graphs')} graphs, {fig('total_s')} s, "
+            rf"{fig('total_gib', GB)}"
+        ),
+        fields=(
+            Field("what", "text"),
+            Field("rows", "count"),
+            Field("segments", "count"),
+            Field("elapsed_s", "s"),
+            Field("used_gib", "gib"),
+            Field("graphs", "count"),
+            Field("total_s", "s"),
+            Field("total_gib", "gib"),
+        ),
+        releases="0.5.23",
+        printed_by="tp_rank 0",
+        note="Captured when a row count comes up for the first time, so also while serving.",
+        samples=(
+            Sample(
+                "Decoder tail graph: captured 64 rows (5 segments) in 1.20 s, 0.125 GiB; 3 graphs, 3.10 s, 0.310 GiB",
+                "0.5.23",
+                {
+                    "what": "Decoder tail graph",
+                    "rows": "64",
+                    "segments": "5",
+                    "elapsed_s": "1.20",
+                    "used_gib": "0.125",
+                    "graphs": "3",
+                    "total_s": "3.10",
+                    "total_gib": "0.310",
+                },
             ),
         ),
     ),

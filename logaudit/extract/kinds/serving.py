@@ -220,6 +220,303 @@ EXTRACTORS = (
         ),
     ),
     Extractor(
+        kind="retract_aborted",
+        phase="serving",
+        anchors=("retract_decode: aborted last request",),
+        bulk=True,
+        pattern=r"retract_decode: aborted last request (?P<request>\S+) due to OOM",
+        fields=(Field("request", "text"),),
+        releases="0.5.10..0.5.23",
+        printed_by="the first rank of each replica",
+        note="The KV pool does not hold even the one request that was left.",
+        samples=(
+            Sample("retract_decode: aborted last request 5f3a due to OOM", "0.5.10..0.5.23", {"request": "5f3a"}),
+        ),
+    ),
+    Extractor(
+        kind="eviction_short",
+        phase="serving",
+        anchors=("Eviction insufficient: needed",),
+        bulk=True,
+        pattern=(
+            rf"Eviction insufficient: needed {num('asked_tokens')} tokens, available {num('avail_tokens')} after "
+            rf"evicting {num('evicted_tokens')}/"
+            + clause(rf"\bevictable_size={num('evictable_tokens')}")
+            + clause(rf"\bprotected_size={num('protected_tokens')}")
+            + clause(rf"\bpage_size={num('page_size')}")
+        ),
+        fields=(
+            Field("asked_tokens", "tokens"),
+            Field("avail_tokens", "tokens"),
+            Field("evicted_tokens", "tokens"),
+            Field("evictable_tokens", "tokens"),
+            Field("protected_tokens", "tokens"),
+            Field("page_size", "tokens"),
+        ),
+        releases="0.5.11..0.5.23",
+        printed_by="the decode side of a disaggregated server",
+        samples=(
+            Sample(
+                "Eviction insufficient: needed 4096 tokens, available 1024 after evicting 512/3584 tokens. "
+                "evictable_size=0, protected_size=430000, fill_len=4000, prefix_len=0, delta_len=4000, page_size=64, "
+                "req=5f3a",
+                "0.5.11..0.5.12.post1",
+                {
+                    "asked_tokens": "4096",
+                    "avail_tokens": "1024",
+                    "evicted_tokens": "512",
+                    "evictable_tokens": "0",
+                    "protected_tokens": "430000",
+                    "page_size": "64",
+                },
+            ),
+            Sample(
+                "Eviction insufficient: needed 4096 tokens, available 1024 after evicting 512/3584 tokens. "
+                "evictable_size=0, protected_size=430000, fill_len=4000, prefix_len=0, total_prefix_len=0, "
+                "delta_len=4000, page_size=64, req=5f3a",
+                "0.5.13..0.5.23",
+                {
+                    "asked_tokens": "4096",
+                    "avail_tokens": "1024",
+                    "evicted_tokens": "512",
+                    "evictable_tokens": "0",
+                    "protected_tokens": "430000",
+                    "page_size": "64",
+                },
+            ),
+        ),
+    ),
+    Extractor(
+        kind="request_refused",
+        phase="serving",
+        anchors=("exceeds the unified FULL/SWA KV byte budget", "exceeds the maximum number of tokens:"),
+        bulk=True,
+        pattern=(
+            r"(?:\w+Error: )?Request (?P<request>\S+) exceeds the "
+            rf"(?:unified FULL/SWA KV byte budget: full={num('tokens')}, swa={num('swa_tokens')}"
+            rf"|maximum number of tokens: {num('tokens')} > {num('capacity_tokens')})"
+        ),
+        fields=(
+            Field("request", "text"),
+            Field("tokens", "tokens"),
+            Field("swa_tokens", "tokens"),
+            Field("capacity_tokens", "tokens"),
+        ),
+        releases="0.4.7.post1..0.5.23",
+        printed_by="the decode side of a disaggregated server",
+        samples=(
+            Sample(
+                "Request 5f3a exceeds the maximum number of tokens: 140000 > 131072",
+                "0.4.7.post1..0.5.23",
+                {"request": "5f3a", "tokens": "140000", "capacity_tokens": "131072"},
+            ),
+            Sample(
+                "Request 5f3a exceeds the unified FULL/SWA KV byte budget: full=140000, swa=8192",
+                "0.5.21..0.5.23",
+                {"request": "5f3a", "tokens": "140000", "swa_tokens": "8192"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="staging_short",
+        phase="serving",
+        anchors=(
+            "ecode staging too small",
+            "refill staging too small",
+            "[STAGING_REQ] alloc failed",
+            "the staging ring; failing",
+        ),
+        bulk=True,
+        pattern=(
+            rf"(?:Decode staging too small: need {num('need_bytes')} bytes.*?, have {num('have_bytes')}, falling back"
+            rf"|Prefill staging too small for {num('need_bytes')} bytes, falling back"
+            rf"|\[STAGING_REQ\] alloc failed .*?\(need {num('need_bytes')} bytes, buffer total={num('have_bytes')} "
+            r"bytes\)"
+            r"|\[Staging\] a chunk (?P<chunk>exceeds|does not fit) the staging ring)"
+        ),
+        fields=(Field("need_bytes", "bytes"), Field("have_bytes", "bytes"), Field("chunk", "text")),
+        releases="0.5.10..0.5.23",
+        printed_by="a side of a disaggregated server",
+        samples=(
+            Sample(
+                "Decode staging too small: need 134217728 bytes (2 writers x 67108864 bytes/rank), have 67108864, "
+                "falling back",
+                "0.5.10..0.5.17",
+                {"need_bytes": "134217728", "have_bytes": "67108864"},
+            ),
+            Sample(
+                "Decode staging too small: need 134217728 bytes, have 67108864, falling back",
+                "0.5.12..0.5.23",
+                {"need_bytes": "134217728", "have_bytes": "67108864"},
+            ),
+            Sample(
+                "Decode staging too small: need 134217728 bytes for 61 layers, have 67108864, falling back",
+                "0.5.18..0.5.23",
+                {"need_bytes": "134217728", "have_bytes": "67108864"},
+            ),
+            Sample(
+                "Prefill staging too small for 134217728 bytes, falling back",
+                "0.5.10..0.5.23",
+                {"need_bytes": "134217728"},
+            ),
+            Sample(
+                "[STAGING_REQ] alloc failed room=7 chunk=0 (need 134217728 bytes, buffer total=67108864 bytes). "
+                "Increase SGLANG_DISAGG_STAGING_POOL_SIZE_MB.",
+                "0.5.10..0.5.23",
+                {"need_bytes": "134217728", "have_bytes": "67108864"},
+            ),
+            Sample(
+                "[Staging] a chunk exceeds the staging ring; failing affected requests. Increase "
+                "SGLANG_DISAGG_STAGING_POOL_SIZE_MB or reduce chunked_prefill_size.",
+                "0.5.17..0.5.23",
+                {"chunk": "exceeds"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="embedding_pool_short",
+        phase="serving",
+        anchors=(
+            "EmbeddingPool alloc timed out",
+            "EmbeddingPool full",
+            "EmbeddingPool: requested",
+            "Pre-allocating GPU buffer for mooncake",
+            "no evictable candidates",
+            "Could not free enough memory: needed",
+            "MB for insert, skipping",
+            "MB for prefetch, skipping",
+            "embeddings, freed",
+        ),
+        bulk=True,
+        pattern=(
+            r"(?:\[Rank \d+\] |Req \S+: )?(?:"
+            rf"(?:Mooncake)?EmbeddingPool(?: alloc timed out after \S+ waiting for {fig('need_gib', MB)}"
+            rf"| full: {fig('used_gib')}/{fig('pool_gib', MB)} in-flight across \d+ requests; queueing a "
+            rf"{fig('need_gib', MB)}"
+            rf"| full; rid=\S+ pending for {fig('need_gib', MB)}"
+            rf"|: requested {fig('need_gib', MB)} exceeds pool capacity {fig('pool_gib', MB)})"
+            rf"|Pre-allocating GPU buffer for mooncake RDMA: req_id=\S+, size={num('buffer_bytes')} bytes"
+            rf"|Cannot allocate {fig('need_gib', MB)}: pool full \({fig('used_gib')}/{fig('pool_gib', MB)} used\)"
+            rf"|Could not free enough memory: needed {fig('need_gib', MB)}, freed {fig('freed_gib', MB)}"
+            rf"|Failed to allocate {fig('need_gib', MB)} for (?:insert|prefetch)"
+            rf"|Evicted \d+ embeddings, freed {fig('freed_gib', MB)})"
+        ),
+        fields=(
+            Field("need_gib", "mib"),
+            Field("used_gib", "mib"),
+            Field("pool_gib", "mib"),
+            Field("freed_gib", "mib"),
+            Field("buffer_bytes", "bytes"),
+        ),
+        releases="0.5.13..0.5.23",
+        note="The pool of images' embeddings ran short, not the KV pool.",
+        samples=(
+            Sample(
+                "MooncakeEmbeddingPool full: 1000/1024MB in-flight across 12 requests; queueing a 64MB request. Raise "
+                "SGLANG_EMBEDDING_POOL_SIZE_MB if this is frequent.",
+                "0.5.13..0.5.18",
+                {"used_gib": "1000", "pool_gib": "1024", "need_gib": "64"},
+            ),
+            Sample(
+                "EmbeddingPool full: 1000/1024MB in-flight across 12 requests; queueing a 64MB request. Raise "
+                "SGLANG_EMBEDDING_POOL_SIZE_MB if this is frequent.",
+                "0.5.19..0.5.23",
+                {"used_gib": "1000", "pool_gib": "1024", "need_gib": "64"},
+            ),
+            Sample(
+                "EmbeddingPool full; rid=5f3a pending for 64MB. Raise SGLANG_EMBEDDING_POOL_SIZE_MB if this is "
+                "frequent.",
+                "0.5.19..0.5.23",
+                {"need_gib": "64"},
+            ),
+            Sample(
+                "MooncakeEmbeddingPool alloc timed out after 30s waiting for 64MB.",
+                "0.5.13..0.5.18",
+                {"need_gib": "64"},
+            ),
+            Sample("EmbeddingPool alloc timed out after 30s waiting for 64MB.", "0.5.19..0.5.23", {"need_gib": "64"}),
+            Sample(
+                "MooncakeEmbeddingPool: requested 2048MB exceeds pool capacity 1024MB. Raise "
+                "SGLANG_EMBEDDING_POOL_SIZE_MB.",
+                "0.5.13..0.5.18",
+                {"need_gib": "2048", "pool_gib": "1024"},
+            ),
+            Sample(
+                "EmbeddingPool: requested 2048MB exceeds pool capacity 1024MB. Raise SGLANG_EMBEDDING_POOL_SIZE_MB.",
+                "0.5.19..0.5.23",
+                {"need_gib": "2048", "pool_gib": "1024"},
+            ),
+            Sample(
+                "Pre-allocating GPU buffer for mooncake RDMA: req_id=5f3a, size=67108864 bytes",
+                "0.5.13..0.5.18",
+                {"buffer_bytes": "67108864"},
+            ),
+            Sample(
+                "[Rank 0] Cannot allocate 64.00 MB: pool full (1000.0/1024.0 MB used), no evictable candidates (12 "
+                "entries, 12 protected)",
+                "0.5.14",
+                {"need_gib": "64.00", "used_gib": "1000.0", "pool_gib": "1024.0"},
+            ),
+            Sample(
+                "[Rank 0] Could not free enough memory: needed 64.00 MB, freed 32.00 MB",
+                "0.5.14",
+                {"need_gib": "64.00", "freed_gib": "32.00"},
+            ),
+            Sample("Failed to allocate 64.00 MB for insert, skipping this embedding.", "0.5.14", {"need_gib": "64.00"}),
+            Sample(
+                "Req 5f3a: Failed to allocate 64.00 MB for prefetch, skipping this image.",
+                "0.5.14",
+                {"need_gib": "64.00"},
+            ),
+            Sample("[Rank 0] Evicted 3 embeddings, freed 96.00 MB", "0.5.14", {"freed_gib": "96.00"}),
+        ),
+    ),
+    Extractor(
+        kind="mm_pool_full",
+        phase="serving",
+        anchors=("MmItemMemoryPool has no free chunk", "multimodal pool has no free chunk"),
+        pattern=(
+            r"(?:MmItemMemoryPool|CUDA VMM multimodal pool) has no free chunk (?:large enough )?for a "
+            rf"{fig('need_gib', MB)} tensor \(pool size: {fig('pool_gib', MB)}\)"
+        ),
+        fields=(Field("need_gib", "mib"), Field("pool_gib", "mib")),
+        releases="0.5.11..0.5.23",
+        printed_by="the launcher",
+        samples=(
+            Sample(
+                "MmItemMemoryPool has no free chunk large enough for a 64.00 MiB tensor (pool size: 1024.00 MiB); "
+                "falling back to non-IPC transport. Consider increasing SGLANG_MM_FEATURE_CACHE_MB.",
+                "0.5.11..0.5.23",
+                {"need_gib": "64.00", "pool_gib": "1024.00"},
+            ),
+            Sample(
+                "CUDA VMM multimodal pool has no free chunk for a 64.00 MiB tensor (pool size: 1024.00 MiB); falling "
+                "back to CPU transport. Increase SGLANG_MM_FEATURE_CACHE_MB to avoid inline request broadcasts.",
+                "0.5.18..0.5.23",
+                {"need_gib": "64.00", "pool_gib": "1024.00"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="late_kernel_load",
+        phase="serving",
+        anchors=("device-loaded after serving started",),
+        pattern=(
+            r"(?:\w+Error: )?Triton kernel '(?P<kernel>[^']*)' device-loaded after serving started "
+            rf"\(free device mem: (?:unknown|{fig('avail_gib', GB)})\)"
+        ),
+        fields=(Field("kernel", "text"), Field("avail_gib", "gib")),
+        releases="0.5.18..0.5.23",
+        samples=(
+            Sample(
+                "Triton kernel 'fused_moe' device-loaded after serving started (free device mem: 0.42 GiB). Pre-load "
+                "it during engine init to avoid CUDA OOM.",
+                "0.5.18..0.5.23",
+                {"kernel": "fused_moe", "avail_gib": "0.42"},
+            ),
+        ),
+    ),
+    Extractor(
         kind="pool_leak",
         phase="serving",
         anchors=("leak detected!",),

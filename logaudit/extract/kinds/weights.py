@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from logaudit.extract.extractor import Extractor, Field, Sample
-from logaudit.extract.patterns import GB, clause, fig, num
+from logaudit.extract.patterns import GB, MB, NUMBER, clause, fig, num
 
 EXTRACTORS = (
     Extractor(
@@ -22,9 +22,9 @@ EXTRACTORS = (
     Extractor(
         kind="load_weight_end",
         phase="weights",
-        anchors=("Load weight end.",),
+        anchors=("Load weight end",),
         pattern=(
-            r"Load weight end\.(?! Committed)"
+            r"Load weight end(?:\.| ?…| \.\.\.)(?! Committed)"
             + clause(rf"\belapsed={fig('elapsed_s')} s\b")
             + clause(r"\b[Tt]ype=(?P<model_type>[\w\[\]<>]+)")
             + clause(r"\bdtype=(?P<dtype>[\w.]+)")
@@ -94,6 +94,11 @@ EXTRACTORS = (
                     "avail_gib": "63.51",
                     "used_gib": "15.06",
                 },
+            ),
+            Sample(
+                "Load weight end ... avail mem=63.51 GB, mem usage=15.06 GB.",
+                "",
+                {"avail_gib": "63.51", "used_gib": "15.06"},
             ),
             Sample(
                 "Load weight end. elapsed=84.10 s, type=DeepseekV3ForCausalLM, quant=fp8, fmt=e4m3, "
@@ -187,6 +192,124 @@ EXTRACTORS = (
                 "Memory increase during load_weights: -0.250 GiB",
                 "0.5.12.post1..0.5.23",
                 {"what": "Memory increase during load_weights", "used_gib": "-0.250"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="weights_quantized",
+        phase="weights",
+        anchors=("Quantization complete in",),
+        pattern=(
+            rf"Quantization complete in {fig('elapsed_s')}s\s?\W\s?weight bytes: {fig('before_gib', GB)} -> "
+            rf"{fig('after_gib', GB)}"
+        ),
+        fields=(Field("elapsed_s", "s"), Field("before_gib", "gib"), Field("after_gib", "gib")),
+        releases="0.5.12..0.5.23",
+        printed_by="every rank on Apple MLX",
+        samples=(
+            Sample(
+                "Quantization complete in 3.20s — weight bytes: 14.96 GB -> 4.21 GB (71.9% reduction)",
+                "0.5.12..0.5.23",
+                {"elapsed_s": "3.20", "before_gib": "14.96", "after_gib": "4.21"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="host_table",
+        phase="weights",
+        anchors=("PLE table: file-backed mmap", "PLE table: resident", "engram host table ", "engram peer shards "),
+        pattern=(
+            rf"(?:PLE table: file-backed mmap (?P<name>.*?) \({fig('table_gib', GB)},"
+            rf"|PLE table: resident set capped at {fig('cap_gib', GB)}"
+            rf"|PLE table: resident-set trim off, .*? creep towards {fig('table_gib', GB)} resident"
+            rf"|engram host table (?P<name>\S+): layout=(?P<layout>\w+), {fig('resident_gib', MB)} resident, "
+            rf"{fig('huge_gib', MB)} in huge pages"
+            rf"|engram peer shards (?P<name>\S+): {num('ranks')} ranks over (?P<layout>[\w ]+), "
+            rf"{fig('device_gib', GB)} local)"
+        ),
+        fields=(
+            Field("name", "text"),
+            Field("layout", "text"),
+            Field("table_gib", "gib"),
+            Field("cap_gib", "gib"),
+            Field("resident_gib", "mib"),
+            Field("huge_gib", "mib"),
+            Field("ranks", "count"),
+            Field("device_gib", "gib"),
+        ),
+        releases="0.5.20..0.5.23",
+        note="Embedding tables in host memory; `device_gib` is a shard kept on the device instead.",
+        samples=(
+            Sample(
+                "PLE table: file-backed mmap /scratch/ple.bin (96.0 GiB, torch.float8_e4m3fn)",
+                "0.5.20..0.5.23",
+                {"name": "/scratch/ple.bin", "table_gib": "96.0"},
+            ),
+            Sample(
+                "PLE table: resident set capped at 32.0 GiB, checked every 30 s", "0.5.20..0.5.23", {"cap_gib": "32.0"}
+            ),
+            Sample(
+                "PLE table: resident-set trim off, /proc/self/smaps is not readable; the mapping will creep towards "
+                "96.0 GiB resident",
+                "0.5.20..0.5.23",
+                {"table_gib": "96.0"},
+            ),
+            Sample(
+                "engram host table layers.1: layout=shared, 20480 MiB resident, 20480 MiB in huge pages (100%)",
+                "0.5.21..0.5.23",
+                {"name": "layers.1", "layout": "shared", "resident_gib": "20480", "huge_gib": "20480"},
+            ),
+            Sample(
+                "engram peer shards layers.1: 8 ranks over FABRIC, 2.50 GiB local, mapped in 0.4 s",
+                "0.5.23",
+                {"name": "layers.1", "ranks": "8", "layout": "FABRIC", "device_gib": "2.50"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="kernel_weights",
+        phase="weights",
+        anchors=("monokernel ", "NVIDIA megakernel: active"),
+        pattern=(
+            rf"(?:monokernel (?P<name>\S+) on .*? built in {fig('elapsed_s')} s, {fig('used_gib', MB)}"
+            rf"|NVIDIA megakernel: active \((?P<name>[^:;)]*):.*? built in {fig('elapsed_s')} s, {fig('used_gib', MB)})"
+        ),
+        fields=(Field("name", "text"), Field("elapsed_s", "s"), Field("used_gib", "mib")),
+        releases="0.5.23",
+        note="A fused kernel's own copies of the weights, on the device.",
+        samples=(
+            Sample(
+                "monokernel qwen3_next on gfx950: widths [1, 2, 4] built in 12.3 s, 2048.5 MiB; wait deadline 30 s (a "
+                "failed wait stops every rank with a GPU fault at address 0x0); weight copies: qkv 512.0 MiB",
+                "0.5.23",
+                {"name": "qwen3_next", "elapsed_s": "12.3", "used_gib": "2048.5"},
+            ),
+            Sample(
+                "NVIDIA megakernel: active (qwen3_next: 48 layers; widths [1, 2]; exact numerics; built in 12.3 s, "
+                "2048.5 MiB; wait deadline 30 s)",
+                "0.5.23",
+                {"name": "qwen3_next", "elapsed_s": "12.3", "used_gib": "2048.5"},
+            ),
+        ),
+    ),
+    Extractor(
+        kind="calibration_offload",
+        phase="weights",
+        anchors=("Model does not fit to the GPU mem.",),
+        pattern=(
+            r"Model does not fit to the GPU mem\. We apply the following memory limit for calibration:\s+"
+            r"(?P<limit>\{[^}]*\}|[^{}]*?)\s+If you hit GPU OOM issue, please adjust the memory fraction "
+            rf"\(currently (?P<fraction>{NUMBER})\)"
+        ),
+        fields=(Field("limit", "text"), Field("fraction", "fraction")),
+        releases="0.5.3.post1..0.5.23",
+        samples=(
+            Sample(
+                "Model does not fit to the GPU mem. We apply the following memory limit for calibration: \n"
+                "{0: 68000000000}\nIf you hit GPU OOM issue, please adjust the memory fraction (currently 0.8) or "
+                "reduce the calibration `batch_size` manually.",
+                "0.5.3.post1..0.5.23",
+                {"limit": "{0: 68000000000}", "fraction": "0.8"},
             ),
         ),
     ),
