@@ -28,6 +28,11 @@ LAUNCHER_KINDS = frozenset(
         "adjust_kv_cache_dtype",
         "adjust_max_running_requests",
         "adjust_swa_ratio",
+        "adjust_graph_sizes",
+        "context_parallel_opt",
+        "hybrid_swa_disabled",
+        "radix_cache_disabled",
+        "shm_cleanup",
         "mm_pool_reserve",
         "gpu_mem_fallback",
         "launch_command",
@@ -37,7 +42,19 @@ LAUNCHER_KINDS = frozenset(
 )
 """Kinds that the launcher prints before its dump."""
 
-TRAFFIC_KINDS = frozenset({"batch_stats", "retracted", "err_runtime_oom", "runtime_oom_detail"})
+TRAFFIC_KINDS = frozenset(
+    {
+        "batch_stats",
+        "retracted",
+        "err_runtime_oom",
+        "runtime_oom_detail",
+        "retract_aborted",
+        "eviction_short",
+        "request_refused",
+        "staging_short",
+        "embedding_pool_short",
+    }
+)
 TRAFFIC_KEPT = 400
 """How many of the last traffic records of a launch are kept."""
 
