@@ -165,6 +165,14 @@ def _of_width(rows: Sequence[Row], cuts: list[tuple[Row, Row]], width: int) -> W
     shorter = {_kind(a) for a, b in cuts if max(width - 25, 1) <= a.length < width - 2 and not starts_other(b.text)}
     if len(shorter) > 0.34 * len(exact):
         return None
+    # Behind a comma stands a blank: where it is gone, the line was cut at it.
+    at_blanks = {
+        _kind(a)
+        for a, b in cuts
+        if a.length in full and (a.message or a.text).endswith(",") and b.text[indent : indent + 1].strip()
+    }
+    if len(at_blanks) > 0.3 * len(exact):
+        return None
     return Width("sign", width, indent)
 
 

@@ -15,6 +15,7 @@ SAMPLES = (
         ("[2026-01-02 03:04:05] Load weight begin.",),
     ),
     ("2026-01-02T03:04:05+0000 gpu1 python3[123]: Load weight begin.", ("Load weight begin.",)),
+    ("Sun 2026-01-02 03:04:05.123456 UTC [s=0a1b;i=1;b=2c;m=3d;t=4e;x=5f]", ()),
     ("MESSAGE=[2026-01-02 03:04:05] Load weight begin.", ("[2026-01-02 03:04:05] Load weight begin.",)),
 )
 
@@ -33,6 +34,7 @@ _RFC5424 = lazy_pattern(
 )
 _EXPORT = lazy_pattern(r"MESSAGE=")
 _LEVELS = ("INFO", "WARNING", "ERROR", "DEBUG")
+_ENTRY = lazy_pattern(rf"(?:[A-Z][a-z]{{2}} )?{STAMP} \[s=[0-9a-f]+;.{{0,300}}\]$")
 _FIELD = lazy_pattern(r"_{0,2}[A-Z][A-Z0-9_]{1,63}=|MESSAGE$")
 
 
@@ -43,6 +45,8 @@ def match(text: str) -> Hit | None:
         return Hit((text[8:],), shape="export")
     if not (first.isalnum() or first in "<["):
         return None
+    if text.endswith("]") and _ENTRY.match(text):
+        return Hit(())
     found = _RFC5424.match(text) or _LINE.match(text) or _PLAIN.match(text)
     if found is None or found["unit"] in _LEVELS or found["unit"].endswith(("Error", "Exception", "Warning", "Exit")):
         return None

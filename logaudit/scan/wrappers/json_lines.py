@@ -89,6 +89,7 @@ _HOSTS = ("pod_name", "pod", "_HOSTNAME", "hostname", "host", "node", "instance"
 _DECODER = json.JSONDecoder(strict=False)
 _BETWEEN = lazy_pattern(r"(?:[\s,;\]\[]|\\[nr]|⏎|↵|␤|<br ?/?>)*")
 _LOOSE = lazy_pattern(r"""["'](?P<key>log|line|message|msg|MESSAGE|textPayload)["']\s*:\s*(?=[ub]?["'])""")
+_STAMP = lazy_pattern(r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LOGFMT = lazy_pattern(r"""(?:^|\s)(?:msg|message|log|line)=(?=")""")
 _PARTIAL_BYTES = 16_000
 """Container engines cut a line at 16 KiB; a record as long as that without a line end has its rest in the next one."""
@@ -133,7 +134,8 @@ def _strings(data: Any) -> Iterator[str]:
 def _logs(data: Any, depth: int = 0) -> Iterator[str]:
     """Strings under any key that hold a log line at the start of one of their lines."""
     if isinstance(data, str):
-        if may_hold_line(data) and any(is_bare(line) or line.startswith('{"') for line in data.split("\n", 200)):
+        lines = data.split("\n", 200) if may_hold_line(data) else []
+        if any(is_bare(line) or line.startswith('{"') for line in lines) or (len(lines) > 1 and _STAMP.search(data)):
             yield data
     elif depth < 6 and isinstance(data, (dict, list)):
         for inner in data.values() if isinstance(data, dict) else data:
