@@ -95,11 +95,11 @@ def _as_printed(
             (term,),
             ("the budget is the one that the log prints, not all readings behind it are there",),
         )
+    if not inputs.all_ranks_print:
+        return printed, (term,), ("the budget is the one that the log prints, for all ranks",)
     apart = max(printed.low - computed.high, computed.low - printed.high)
     if apart <= 0:
         return printed, (term,), ()
-    if not inputs.all_ranks_print:
-        return printed, (term,), ("the budget is the one that the log prints, for all ranks",)
     if any(pool.name == "mamba" for pool in inputs.pools) and printed.high < computed.low:
         return computed, (), ()
     if apart <= max(_CHANGED_GIB, _CHANGED_SHARE * abs(printed.value)):
