@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, Command] = {
     "whatif": Command("logaudit.cli.whatif:whatif", "the same start under other arguments: tokens, requests, headroom"),
     "frame": Command("logaudit.cli.frame:frame", "the figures as a table: CSV, JSON or Parquet"),
     "diff": Command("logaudit.cli.diff:diff", "two starts: what changed, and what each change is worth in tokens"),
+    "fleet": Command("logaudit.cli.fleet:fleet", "any number of logs as one Parquet dataset, with a report on them"),
     "kinds": Command("logaudit.cli.kinds:kinds", "the kinds of log lines that are understood"),
     "attach": Command("logaudit.cli.attach:attach", "put a report on a ticket: Jira, GitHub, GitLab, Redmine"),
     "redact": Command("logaudit.cli.redact:redact", "a copy of a log without secrets, for a public bug report"),

@@ -13,6 +13,9 @@ from logaudit.sources.interface import Source
 SCHEMES: Mapping[str, str] = {
     "file://": "logaudit.sources.local",
     "ssh://": "logaudit.sources.ssh",
+    "s3://": "logaudit.sources.objectstore",
+    "gs://": "logaudit.sources.objectstore",
+    "az://": "logaudit.sources.objectstore",
     "docker:": "logaudit.sources.docker",
     "journal:": "logaudit.sources.journal",
     "kube:": "logaudit.sources.kube",
