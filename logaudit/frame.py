@@ -100,6 +100,10 @@ def _gib_of(reading: Reading | None) -> Interval | None:
     return None if reading is None else reading.gib
 
 
+PAIR = 2
+"""Pools of a sliding-window model."""
+
+
 def _worker_row(worker: WorkerReadings) -> dict[str, Any]:
     row: dict[str, Any] = {
         "worker": worker.worker,
@@ -120,6 +124,12 @@ def _worker_row(worker: WorkerReadings) -> dict[str, Any]:
     _spread(row, "k_gib", _sum(pool.k_gib for pool in pools))
     _spread(row, "v_gib", _sum(pool.v_gib for pool in pools))
     _spread(row, "kv_gib", _sum(pool.gib for pool in pools))
+    total = _gib_of(worker.pools_total)
+    if total is not None and sum(pool.gib is not None for pool in pools) < PAIR:
+        # A line of the pair is missing: only the sum is whole.
+        _spread(row, "kv_gib", total)
+        for name in ("k_gib", "v_gib"):
+            row.update(dict.fromkeys((name, f"{name}_low", f"{name}_high")))
     if pools:
         named = {pool.name: pool for pool in pools}
         main = named.get("full") or pools[-1]
@@ -133,6 +143,9 @@ def _worker_row(worker: WorkerReadings) -> dict[str, Any]:
         counted = getattr(worker, "swa_full_tokens" if name == "full" else "swa_tokens")
         if row.get(f"{name}_tokens") is None:
             row[f"{name}_tokens"] = counted
+    if (worker.swa_full_tokens or 0) > 0 and not any(pool.name in ("full", "kv") for pool in pools):
+        # The scheduler counts the full layers' tokens, whichever pool's line is missing.
+        row["kv_tokens"] = worker.swa_full_tokens
     for pool in worker.pools:
         if pool.name == "mamba":
             row["mamba_slots"] = pool.tokens

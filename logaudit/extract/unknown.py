@@ -17,14 +17,16 @@ _NEAR = 0.45
 
 _FIGURE = r"-?\d[\d_,]*(?:\.\d+)?\s?(?:[KMGT]i?B|bytes)\b"
 _WORD = (
-    r"(?:mem(?:ory)?|vram|hbm|kv|cache|pool|tokens?|avail(?:able)?|free|allocat\w*|reserv\w*|budget|headroom|buffers?)"
+    r"(?:mem(?:ory)?|vram|hbm|kv|cache|pool|tokens?|avail(?:able)?|free|allocat\w*|reserv\w*|budget|headroom|buffers?"
+    r"|pinned|resident|mmap)"
 )
 _MEMORY = lazy_pattern(
     rf"(?:{_FIGURE}.{{0,160}}?(?<![A-Za-z]){_WORD}(?![A-Za-z])|(?<![A-Za-z]){_WORD}(?![A-Za-z]).{{0,160}}?{_FIGURE}"
     r"|#tokens?:\s?\d"
     r"|\b\w*max_total_num_tokens\W{1,4}\d"
     r"|\bavail(?:able)?[ _](?:\w+[ _])?mem(?:ory)?\W{1,4}\d"
-    r"|\b\w*(?:layer_tokens|max_mamba_cache_size|_pool_size|bytes_per_full_token|max_num_reqs)\W{1,3}\d)",
+    r"|\b\w*(?:layer_tokens|max_mamba_cache_size|_pool_size|bytes_per_full_token|per_token_bytes|cell_size(?:_bytes)?"
+    r"|max_num_reqs)\W{1,3}\d)",
     regex.IGNORECASE,
 )
 _NOISE = lazy_pattern(

@@ -90,6 +90,8 @@ class WorkerReadings:
     swa_full_tokens: int | None = None
     """From `Use sliding window memory pool`: the full-layer tokens."""
     swa_tokens: int | None = None
+    pools_total: Reading | None = None
+    """From `SWAKVPool mem usage`: what both pools of a sliding-window model take together."""
     pool_end: Reading | None = None
     graphs: tuple[Graph, ...] = ()
 

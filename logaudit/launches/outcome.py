@@ -20,7 +20,6 @@ ROOTS: dict[str, FailureKind] = {
     "err_host_memory": "host_memory",
     "killed": "host_memory",
     "err_settings": "not_memory",
-    "err_settings": "not_memory",
     "shm_error": "not_memory",
     "port_in_use": "not_memory",
     "import_error": "not_memory",

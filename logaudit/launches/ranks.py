@@ -479,7 +479,12 @@ def _split_silent_ranks(builders: Mapping[RankKey, _RankBuilder]) -> None:
 def _says_something(rank: RankReadings) -> bool:
     return (
         any(
-            worker.before_load or worker.after_load or worker.pools or worker.pool_end or worker.graphs
+            worker.before_load
+            or worker.after_load
+            or worker.pools
+            or worker.pool_end
+            or worker.graphs
+            or worker.swa_tokens
             for worker in rank.workers
         )
         or rank.final is not None

@@ -43,7 +43,7 @@ def dp_attention(launch: Launch) -> bool:
     attn_dp = launch.args.get("attn_dp_size")
     if isinstance(attn_dp, int) and attn_dp > 1:
         return True
-    tagged = [(rank.key.pp, rank.key.tp) for rank in launch.ranks if rank.key.dp is not None]
+    tagged = [(key.pp, key.tp) for key in {key_of(record) for record in launch.records} if key.dp is not None]
     return len(tagged) > 1 and len(set(tagged)) == len(tagged)
 
 
@@ -119,11 +119,15 @@ def printed_budget(launch: Launch) -> tuple[Interval | None, int | None]:
 
 
 def absent_ranks(launch: Launch) -> tuple[str, ...]:
-    """Names of the ranks of the first replica that printed no figure, runs of them as one; () where not known."""
+    """Names of the ranks of the first replica without a reading around loading, runs as one; () where not known."""
     tp, pp = launch.args.get("tp_size"), launch.args.get("pp_size", 1)
     if not isinstance(tp, int) or not isinstance(pp, int) or tp * pp > MOST_RANKS:
         return ()
-    seen = {(rank.key.pp or 0, rank.key.tp or 0) for rank in primary_ranks(launch)}
+    seen = {
+        (rank.key.pp or 0, rank.key.tp or 0)
+        for rank in primary_ranks(launch)
+        if any(worker.before_load or worker.after_load for worker in rank.workers)
+    }
     names: list[str] = []
     for stage in range(pp):
         prefix = f"PP{stage} " if pp > 1 else ""

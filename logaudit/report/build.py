@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logaudit.interval import Interval
+from logaudit.launches.keys import key_of
 from logaudit.launches.model import Launch, RankKey
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.findings import all_findings
@@ -41,9 +42,12 @@ def _parallelism(launch: Launch) -> doc.Parallelism:
     def size(name: str, part: str) -> int | None:
         if (value := _int(launch.args, name)) is not None:
             return value
-        printed = {getattr(rank.key, part) for rank in launch.ranks} - {None}
-        return max(printed) + 1 if printed else (1 if launch.args_origin == "dump" and launch.args_complete else None)
+        if launch.args_origin == "dump" and launch.args_complete:
+            return max(printed[part], default=0) + 1
+        return max(printed[part]) + 1 if any(printed[part]) else None
 
+    keys = [key_of(record) for record in launch.records]
+    printed = {part: {getattr(key, part) for key in keys} - {None} for part in ("tp", "pp", "dp", "ep", "attn_cp")}
     dp = _int(launch.args, "dp_size")
     attn_dp = _int(launch.args, "attn_dp_size")
     return doc.Parallelism(
@@ -61,6 +65,11 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value != "None" else None
 
 
+def _method(printed: str) -> str:
+    """The method of a load line's `quant=fp8, fmt=e4m3`, spelled as the argument is."""
+    return printed.partition(",")[0].removeprefix("quant=").strip()
+
+
 def _model(case: Case) -> doc.ModelInfo:
     launch = case.launch
     types = [worker.model_type for rank in launch.ranks for worker in rank.workers[:1] if worker.model_type]
@@ -70,7 +79,7 @@ def _model(case: Case) -> doc.ModelInfo:
     return doc.ModelInfo(
         path=_text(launch.args.get("model_path")),
         architecture=types[0] if types else (None if config is None else config.architecture),
-        quantization=_text(launch.args.get("quantization")) or (quants[0] if quants else None),
+        quantization=_text(launch.args.get("quantization")) or (_method(quants[0]) if quants else None),
         attention=None if attention == "unknown" else attention,
         config=case.given.config_origin,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -114,6 +114,9 @@ def bracket(args: ParsedArgs | None, records: Iterable[Dated]) -> Bracket:
     places: Sequence[_Place] = _places()
     if args is not None and args.names_in_order:
         places = _by_form(args, places, evidence)
+        if thinned(args):
+            evidence.append("server_args was shortened by hand: only the fields shown count")
+            args = replace(args, form="short", complete=False)
         places = _by_fields(args, places, evidence)
     places = _by_wordings(records, places, evidence)
     unknown = _unknown_fields(args) if args is not None else ()
@@ -132,6 +135,29 @@ def bracket(args: ParsedArgs | None, records: Iterable[Dated]) -> Bracket:
         release for release in known_releases() if (low is None or low <= release) and (high is None or release <= high)
     )
     return Bracket(low, high, between, False, tuple(evidence), unknown)
+
+
+def thinned(args: ParsedArgs) -> bool:
+    """Whether fields were taken out of a dump that looks whole: the release that fits best has many more of them.
+
+    Builds beside the releases lack a few fields of their neighbours, and a cut dump keeps its order up to the cut.
+    """
+    if args.form == "short" or not args.names_in_order or not args.complete:
+        return False
+    shown = frozenset(name for name in args.names_in_order if not name.startswith("_"))
+    lacking = min(len(fields - shown) for fields in _best_known(shown))
+    return lacking > max(THINNED_FIELDS, THINNED_SHARE * len(shown))
+
+
+THINNED_FIELDS = 12
+THINNED_SHARE = 0.25
+"""More fields lacking than this (number, share of those shown) were taken out by whoever pasted the dump."""
+
+
+def _best_known(shown: frozenset[str]) -> list[frozenset[str]]:
+    """The field sets that hold most of the fields shown."""
+    held = {release: len(shown & fields) for release, fields in _field_sets().items()}
+    return [fields for release, fields in _field_sets().items() if held[release] == max(held.values())]
 
 
 @cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from logaudit.frame import rank_rows
 from tests.launches.build import READY, dump, launches_of, start
 
 
@@ -236,3 +239,65 @@ def test_a_log_that_starts_at_the_draft_does_not_take_it_for_the_target() -> Non
     assert (target.before_load, target.pools) == (None, ())
     assert draft.model_type == "LlamaForCausalLMEagle3"
     assert draft.pools[0].tokens == 400000
+
+
+def test_the_free_memory_before_loading_follows_from_the_line_after_it() -> None:
+    (launch,) = launches_of(start()[2:])
+    (worker,) = launch.ranks[0].workers
+    assert worker.before_load is not None
+    assert worker.before_load.line == 1
+    assert worker.before_load.gib.value == pytest.approx(63.00 + 15.00)
+    assert worker.before_load.gib.width == pytest.approx(0.02)  # two figures rounded to 0.01
+
+
+def test_a_refusal_belongs_to_sizing_though_the_target_was_captured_already() -> None:
+    lines = [
+        *start()[:-1],
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: 0.82",
+    ]
+    (launch,) = launches_of(lines)
+    assert launch.failure is not None
+    assert (launch.failure.kind, launch.failure.phase) == ("memory", "sizing")
+
+
+def window_pools(*pools: str, full: int = 500000, swa: int = 400000) -> list[str]:
+    head = "[2026-01-01 00:00:03 TP0]"
+    return [
+        f"{head} Use sliding window memory pool. full_layer_tokens={full}, swa_layer_tokens={swa}",
+        *(f"{head} {pool}" for pool in pools),
+        f"{head} SWAKVPool mem usage: 21.00 GB, swa size: {swa}, full size: {full}",
+    ]
+
+
+@pytest.mark.parametrize(("tokens", "name"), [(500000, "full"), (400000, "swa")])
+def test_a_window_pool_whose_partner_is_missing_is_named_by_its_tokens(tokens: int, name: str) -> None:
+    (launch,) = launches_of(window_pools(f"KV Cache is allocated. #tokens: {tokens}, K size: 4.00 GB, V size: 4.00 GB"))
+    (worker,) = launch.ranks[0].workers
+    assert [pool.name for pool in worker.pools] == [name]
+    (row,) = rank_rows([launch])
+    # The scheduler counts the full layers' tokens; of the pair only the sum is whole.
+    assert (row["kv_tokens"], row["kv_gib"], row["k_gib"]) == (500000, 21.0, None)
+
+
+def test_window_pools_without_their_own_lines_have_the_size_of_their_sum() -> None:
+    (launch,) = launches_of(window_pools())
+    (row,) = rank_rows([launch])
+    assert (row["kv_tokens"], row["kv_gib"], row["full_tokens"], row["swa_tokens"]) == (500000, 21.0, 500000, 400000)
+
+
+def test_the_pools_of_an_early_deepseek_v4_build_stand_in_two_lines() -> None:
+    head = "[2026-01-01 00:00:03 TP0]"
+    (launch,) = launches_of(
+        [
+            f"{head} DSv4 memory calculation: bytes_per_full_token=8000.00, available_bytes=2.00 GB, full_token=268288",
+            f"{head} Initialize DeepSeekV4TokenToKVPool with max_num_reqs=128 swa_size=211712 c4_size=67072 "
+            "c128_size=2096 c4_state_pool_size=26464 c128_state_pool_size=423424",
+        ]
+    )
+    (worker,) = launch.ranks[0].workers
+    assert {pool.name: pool.tokens for pool in worker.pools} == {
+        "full": 268288,
+        "swa": 211712,
+        "c4": 67072,
+        "c128": 2096,
+    }

@@ -13,7 +13,7 @@ from logaudit.extract import Record, extract
 from logaudit.scan.line import Line
 from logaudit.sglang.facts import read_defaults, read_fields, write_defaults, write_fields
 from logaudit.sglang.server_args import ParsedArgs, parse_server_args
-from logaudit.sglang.versions import bracket, defaults, field_names, known_releases
+from logaudit.sglang.versions import bracket, defaults, field_names, known_releases, thinned
 from tests.conftest import TEST_ALL, shared_files
 
 ORACLE = shared_files("oracle/*.json")[:: 1 if TEST_ALL else 8]
@@ -166,3 +166,25 @@ def test_a_file_that_contradicts_itself_is_refused() -> None:
 def test_defaults_are_written_and_read_back() -> None:
     known = {"page_size": {"0.4.4": "1", "0.4.10": "None"}, "dtype": {"0.2.0": "'auto'"}}
     assert read_defaults(write_defaults(known)) == known
+
+
+def test_a_dump_that_was_thinned_out_speaks_by_the_fields_that_it_shows() -> None:
+    # `dcp_size` came with a late release, the dump in this form ended with 0.5.18; the first releases have so few
+    # fields that they lack fewest of the rest.
+    names = ("model_path", "tp_size", "mem_fraction_static", "dcp_size")
+    having = [name for name in known_releases() if "dcp_size" in field_names(name) and name <= Version("0.5.18")]
+    found = bracket(args_of(names), [])
+    assert found.candidates == tuple(having)
+    assert not found.exact
+
+
+def test_the_lines_say_more_than_a_dump_of_two_fields() -> None:
+    found = bracket(args_of(("model_path", "revision")), [Wording("0.5.10..0.5.12")])
+    assert found.low is not None
+    assert found.low >= Version("0.5.9")
+
+
+def test_a_dump_that_lacks_a_few_fields_was_not_thinned() -> None:
+    release = known_releases()[-1]
+    assert not thinned(args_of(field_names(release)[:-5]))
+    assert thinned(args_of(field_names(release)[::2]))

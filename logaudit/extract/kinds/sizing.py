@@ -41,11 +41,31 @@ EXTRACTORS = (
         anchors=("liding window memory pool",),
         pattern=(
             r"Use [Ss]liding window memory pool(?P<all> \(all SWA\))?\. "
-            rf"(?:full_layer_tokens={num('full_tokens')}, )?swa_layer_tokens={num('swa_tokens')}"
+            rf"(?:full_layer_tokens={num('full_tokens')}(?: \({fig('full_gib', GB)}\))?, )?"
+            rf"swa_layer_tokens={num('swa_tokens')}(?: \({fig('swa_gib', GB)}(?:, (?P<sized_by>[^)]*))?\))?"
         ),
-        fields=(Field("full_tokens", "tokens"), Field("swa_tokens", "tokens")),
+        fields=(
+            Field("full_tokens", "tokens"),
+            Field("swa_tokens", "tokens"),
+            Field("full_gib", "gib"),
+            Field("swa_gib", "gib"),
+            Field("sized_by", "text"),
+        ),
         releases="0.4.9.post3..0.5.23",
+        note="Builds after 0.5.23 add both sizes and what the window pool was sized by.",
         samples=(
+            Sample(
+                "Use sliding window memory pool. full_layer_tokens=40960 (0.39 GiB), swa_layer_tokens=32768 (3.13 GiB, "
+                "ratio 0.8)",
+                "",
+                {
+                    "full_tokens": "40960",
+                    "swa_tokens": "32768",
+                    "full_gib": "0.39",
+                    "swa_gib": "3.13",
+                    "sized_by": "ratio 0.8",
+                },
+            ),
             Sample(
                 "Use Sliding window memory pool. full_layer_tokens=434132, swa_layer_tokens=347305",
                 "0.4.9.post3..0.5.6.post2",
