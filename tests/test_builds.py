@@ -70,6 +70,13 @@ def test_the_older_spelling_of_the_compressed_pools_is_the_same_figure() -> None
     assert launch.reconciliation.status == "explained"
 
 
+def test_the_calculation_line_alone_gives_the_tokens() -> None:
+    """One GPU's log names no pool and has no pool sizes: the line that computed the tokens is what there is."""
+    [row] = only("swkv-tp1.log").ranks
+    assert row.kv_tokens == 1_980_928
+    assert [(pool.name, pool.tokens, pool.line) for pool in row.pools] == [("full", 1_980_928, 4)]
+
+
 def test_a_budget_line_stands_in_for_missing_readings() -> None:
     """17.67 GiB over 36 layers x 4 heads x 128 x 2 x 2 B = 73728 B: 257,338, in pages of 128: 257,280."""
     launch = only("budget-line-npu-tp2.log")

@@ -122,6 +122,7 @@ class _Group:
     swa_tokens: int | None = None
     total: Record | None = None
     dsv4_full_tokens: int | None = None
+    dsv4_line: int = 0
     dtype: str | None = None
     end: Record | None = None
 
@@ -267,6 +268,7 @@ class _RankBuilder:
 
     def _dsv4_calculated(self, record: Record) -> None:
         self.groups[-1].dsv4_full_tokens = whole(record, "full_tokens")
+        self.groups[-1].dsv4_line = record.line
 
     def _dsv4_init(self, record: Record) -> None:
         """Builds before 0.5.12 print no line with all pool sizes: the calculation and this line hold them."""
@@ -310,6 +312,9 @@ class _RankBuilder:
         group.pools = [replace(old, virtual=True) if old.name == "kv" else old for old in group.pools] + [pool]
 
     def _pool_end(self, record: Record) -> None:
+        group = self.groups[-1]
+        if group.dsv4_full_tokens is not None and not group.pools:
+            group.pools.append(Pool("full", group.dsv4_line, group.dsv4_full_tokens, order=record.order))
         self.groups[-1].end = record
         self.groups.append(_Group())
 
