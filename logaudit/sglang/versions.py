@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Protocol
@@ -180,7 +180,8 @@ def _by_form(args: ParsedArgs, places: Sequence[_Place], evidence: list[str]) ->
 
 def _by_fields(args: ParsedArgs, places: Sequence[_Place], evidence: list[str]) -> Sequence[_Place]:
     names = tuple(name for name in args.names_in_order if not name.startswith("_"))
-    counted = [(_contradictions(args, names, place), place) for place in places]
+    counts = _contradictions(args.form, args.complete, names, tuple(places))
+    counted = list(zip(counts, places, strict=True))
     least = min(count for count, _ in counted)
     best = [place for count, place in counted if count == least]
     exact = [place for place in best if place.known]
@@ -195,31 +196,37 @@ def _by_fields(args: ParsedArgs, places: Sequence[_Place], evidence: list[str]) 
     return best
 
 
-def _contradictions(args: ParsedArgs, names: Sequence[str], place: _Place) -> int:
-    """How many of the fields shown, or not shown, speak against a place."""
-    sets = _field_sets()
+@lru_cache(maxsize=128)
+def _contradictions(form: str, complete: bool, names: tuple[str, ...], places: tuple[_Place, ...]) -> tuple[int, ...]:
+    """How many of the fields shown, or not shown, speak against each place; starts of one release show the same."""
     shown = frozenset(names)
     known = shown & all_field_names()
+    return tuple(_against(place, form, complete, names, shown, known) for place in places)
+
+
+def _against(
+    place: _Place, form: str, complete: bool, names: tuple[str, ...], shown: frozenset[str], known: frozenset[str]
+) -> int:
+    sets = _field_sets()
     around = [sets[release] for release in (place.below, place.above) if release is not None]
     strange = len(known - around[0].union(*around[1:]))
-    if args.form == "short":
+    if form == "short":
         return strange
     if place.known and place.below is not None:
         strange += len(shown - known)
-        return strange + _missing(args, names, field_names(place.below))
-    if not args.complete or len(around) < 2:
+        return strange + _missing(complete, names, shown, field_names(place.below))
+    if not complete or len(around) < 2:
         return strange
     return strange + len(around[0].intersection(*around[1:]) - shown)
 
 
-def _missing(args: ParsedArgs, names: Sequence[str], expected: Sequence[str]) -> int:
+def _missing(complete: bool, names: tuple[str, ...], shown: frozenset[str], expected: Sequence[str]) -> int:
     """How many fields of a release a dump lacks; a cut dump is held against the fields up to the last one it shows."""
-    shown = frozenset(names)
-    if args.complete:
+    if complete:
         return len(frozenset(expected) - shown)
     last = max((index for index, name in enumerate(expected) if name in shown), default=-1)
     order = tuple(expected[: last + 1])
-    if order == tuple(names):
+    if order == names:
         return 0
     return max(1, len(frozenset(order) - shown))
 
