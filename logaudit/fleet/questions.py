@@ -144,7 +144,7 @@ def groups_of(starts: Sequence[Start]) -> list[Group]:
 
 
 def _by_card(starts: Sequence[Start]) -> list[list[Start]]:
-    """Starts apart by the size of their cards, which no line prints: where the free memory leaps, another card begins."""
+    """Starts by the size of their cards, which no line prints: where the free memory leaps, another card begins."""
     unknown = [start for start in starts if start.before_gib is None]
     found: list[list[Start]] = [unknown] if unknown else []
     last: float | None = None

@@ -89,7 +89,10 @@ def _rows(read: ReadSource, base: Mapping[str, Any], given: Given) -> list[dict[
 
 def _launch(case: Case, redactor: Redactor) -> dict[str, Any]:
     document = launch_document(case)
-    args = redactor.args(document.server_args)
+    # Numbers and switches are no secrets; texts are, also those of arguments that have no part in memory.
+    args = redactor.args(
+        {name: value for name, value in document.server_args.items() if matters(name) or isinstance(value, str)}
+    )
     expected, comparison = case.expectation, case.comparison
     before, headroom, rule = measures.before(case), measures.left(case), measures.yardstick(case)
     failure = document.failure
