@@ -440,6 +440,11 @@ def _pool_empty(case: Case, base: Advice, record: Record) -> Advice:
         detail["asked_tokens"] = asked
     if there is not None:
         detail["there_tokens"] = there
+    if "state" in record.fields:
+        detail["state"] = str(record.fields["state"])
+        slots = m.count_of(record, "state_slots")
+        if slots is not None:
+            detail["state_slots"] = slots
     last = last_minutes(case.launch)
     changes: dict[str, object] = {}
     if last is not None and last.most_running is not None and last.most_running >= 2:

@@ -24,6 +24,7 @@ FAILURE_WORDS = {
 
 REASON_WORDS = {
     "kv_exhausted": "the KV cache ran out of tokens, the GPU's memory itself did not",
+    "state_exhausted": "the recurrent-state pool ran out of slots, the GPU's memory itself did not",
     "killed": "a process was killed from outside, as a rule for want of host memory",
 }
 """Reasons that say more than their kind."""
@@ -155,7 +156,8 @@ def title(case: Case) -> str:
     launch, status = case.launch, case.comparison.status
     if launch.failure is not None and launch.outcome == "crashed":
         advice = advise(case)
-        reason = REASON_WORDS.get("" if advice is None else advice.reason) or FAILURE_WORDS[launch.failure.kind]
+        why = "" if advice is None else "state_exhausted" if "state" in advice.detail else advice.reason
+        reason = REASON_WORDS.get(why) or FAILURE_WORDS[launch.failure.kind]
         phase = PHASE_WORDS.get(launch.failure.phase, f"in phase {launch.failure.phase}")
         return f"Crashed {phase}: {reason}.{_since_good(case)}"
     outcome = OUTCOME_WORDS.get(launch.outcome, launch.outcome.capitalize())

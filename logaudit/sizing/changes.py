@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from logaudit.interval import Interval
 from logaudit.sizing import attention as kinds
-from logaudit.sizing import kv_dtype
+from logaudit.sizing import kv_dtype, requests
 from logaudit.sizing.arguments import Arguments
 from logaudit.sizing.expectation import expect
 from logaudit.sizing.model import Expectation, PrintedPool, SizingInputs, StageReadings
@@ -43,6 +43,10 @@ def with_changes(inputs: SizingInputs, changes: Mapping[str, object], *, release
     args = {**inputs.args, **{k: v for k, v in changes.items() if k != "mem_fraction_static"}}
     if "attn_dp_size" in inputs.args and {"dp_size", "enable_dp_attention"} & set(changes):
         args = _attention_groups(args)
+    if changes.get("speculative_algorithm"):
+        known = Arguments(args, known=True, release=release or inputs.release)
+        default = requests.speculative_default(known, known.release)
+        args = args if default is None else {**args, "max_running_requests": default}
     result = replace(inputs, args=args, printed_mamba_slots=None, printed_requests=None)
     fraction = changes.get("mem_fraction_static")
     if isinstance(fraction, int | float):

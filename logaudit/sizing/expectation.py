@@ -101,9 +101,14 @@ def expect(inputs: SizingInputs) -> Expectation:
     kind, said = kinds.classify(inputs, args)
     if kind == "hybrid" and hybrid.switches_radix_cache_off(inputs, args.release):
         args = args.with_changes(disable_radix_cache=True)
+    requests = None if inputs.args_known else request_limits.speculative_default(args, args.release)
+    if requests is not None:
+        args = args.with_changes(max_running_requests=requests)
     page, _ = page_size.resolve(inputs, args, kind)
     work = _Work(inputs, args, groups, kind, page, kv_dtype.resolve(inputs, args))
     work.assumptions.extend(said)
+    if requests is not None:
+        work.assumptions.append(f"max_running_requests {requests}: the default of {args.release} with speculation")
     if inputs.config is not None:
         work.assumptions.extend(inputs.config.notes)
         work.stages = stage_layers(inputs.config.num_attention_layers, groups.pp, inputs.release)
@@ -142,6 +147,12 @@ def _note_unsupported(work: _Work) -> None:
         work.missing.append("the ReplaySSM ring buffers, which take part of the state budget")
     if args.flag("enable_hisparse"):
         work.missing.append("the HiSparse host-to-device ratio")
+    if args.flag("enable_dsa_cache_layer_split") and (args.whole("attn_cp_size") or 1) > 1:
+        work.missing.append("how the layers of the cache are shared out over the context-parallel ranks")
+    if any(name.startswith("Qwen4Exp") for name in kinds.names(work.inputs)):
+        work.missing.append("the compressed index keys of this model (_compute_qsa_cell_size, 0.5.20+)")
+    if args.text("quantization") == "minimax_m3_nvfp4" and work.release >= Version("0.5.23"):
+        work.missing.append("the NVFP4 cache rows of this model")
 
 
 def _state(work: _Work, rest: Interval | None) -> tuple[hybrid.StatePool | None, Interval | None]:
@@ -385,7 +396,15 @@ def _config_cells(work: _Work, config: ModelConfig) -> list[Interval] | None:
         if number == 0 and base.pool_bytes is not None and base.pool_bytes > base.bytes:
             work.stored, work.counted = Interval.exact(float(base.pool_bytes)), Interval.exact(float(base.bytes))
         if extra is not None:
-            priced = drafts.with_draft(base, extra[0], config, ids, work.layout, release)
+            npu = work.inputs.device == "npu" and config.is_dsa
+            own_indexer = cells.npu_indexer_bytes(config, range(extra[0]), work.dtype, release) if npu else None
+            priced = drafts.with_draft(base, extra[0], config, ids, work.layout, release, own_indexer=own_indexer)
+        elif drafts.is_block_draft(work.args, release):
+            own = drafts.with_block_draft(base, work.inputs, work.args, len(ids), work.layout)
+            if own is None:
+                work.missing.append("the draft's model config (its own cache is paid for by the same budget)")
+                return None
+            priced = own
         result.append(Interval(priced.bytes, priced.bytes, priced.bytes + base.uncertain_bytes))
         if base.uncertain_bytes:
             work.assumptions.append("the attention backends decide how many scales the FP4 cache keeps")
@@ -404,18 +423,18 @@ def _config_cells(work: _Work, config: ModelConfig) -> list[Interval] | None:
                     source=base.source,
                 )
             )
-            if extra is not None and priced is not base:
+            if priced is not base:
                 work.terms.append(
                     Term(
                         "bytes per token with draft" + suffix,
                         priced.text,
                         number=Interval.exact(float(priced.bytes)),
                         unit="B",
-                        inputs=(extra[1],),
+                        inputs=() if extra is None else (extra[1],),
                         source=priced.source,
                     )
                 )
-                if extra[1].origin == "assumed":
+                if extra is not None and extra[1].origin == "assumed":
                     work.assumptions.append("the draft model has one layer")
     return result
 
@@ -453,6 +472,12 @@ def _printed_cells(work: _Work) -> list[Interval] | None:
                 work.missing.append("the model config (the draft's pool does not show what the formula counts for it)")
                 return None
             each = each + more * factor[0]
+        elif drafts.is_block_draft(work.args, work.release):
+            own = printed.block_draft_per_token(inputs, work.page)
+            if own is None or work.release < drafts.BLOCK_DRAFT_PRICED_SINCE:
+                work.missing.append("the model configs (the draft's pool does not show what the formula counts for it)")
+                return None
+            each = each + own * float(work.layout.dcp)
         result.append(each)
         if number == min(stages) and factor[0] < 1:
             work.stored, work.counted = row, row * factor[0]
@@ -616,12 +641,18 @@ def _window_costs(work: _Work) -> swa.Costs | None:
     draft_bytes = 0
     if extra is not None:
         sliding = 0
-        if release >= Version("0.5.20") and work.inputs.draft_config is not None:
+        if release >= Version("0.5.19") and work.inputs.draft_config is not None:
             sliding = len(work.inputs.draft_config.swa_layers)
         draft_bytes = full_each * max(0, extra[0] - sliding)
         window += window_each * min(sliding, extra[0])
         if extra[1].origin == "assumed":
             work.assumptions.append("the draft model has one layer")
+    elif release >= drafts.BLOCK_DRAFT_PRICED_SINCE and drafts.is_block_draft(args, release):
+        own = drafts.block_draft_bytes(work.inputs, args, groups)
+        if own is None:
+            work.missing.append("the draft's model config (its own cache is paid for by the same budget)")
+            return None
+        draft_bytes = own
     work.terms.append(
         Term(
             "bytes per token",
@@ -660,7 +691,8 @@ def _printed_window_costs(work: _Work) -> swa.Costs | None:
     if work.layout.pp > 1:
         work.missing.append("the model config (the pools of one stage do not show the others' layers)")
         return None
-    if drafts.counted_layers(inputs, args) is not None and release >= drafts.SPLIT_POOL_COUNTED_SINCE:
+    block = drafts.is_block_draft(args, release) and release >= drafts.BLOCK_DRAFT_PRICED_SINCE
+    if block or (drafts.counted_layers(inputs, args) is not None and release >= drafts.SPLIT_POOL_COUNTED_SINCE):
         work.missing.append("the model config (the draft's share of a split pool is not printed)")
         return None
     if work.dtype is not None and work.dtype.scheme != "plain":

@@ -56,7 +56,8 @@ class KvDtype:
         return self.element_bytes == 1 and self.scheme == "plain"
 
 
-def _named(text: str, origin: str) -> KvDtype | None:
+def named(text: str, origin: str = "server_args") -> KvDtype | None:
+    """The type of this name, None for a name that says nothing of its size."""
     name = text.removeprefix("torch.").lower()
     shown = Input("KV cache dtype", name, origin)
     if name in _FP4:
@@ -73,12 +74,12 @@ def resolve(inputs: SizingInputs, args: Arguments) -> KvDtype | None:
     Source: configure_kv_cache_dtype. `uint8` and other storage names decide nothing. None when nothing tells.
     """
     asked = args.text("kv_cache_dtype") or "auto"
-    argument = None if asked == "auto" else _named(asked, "server_args")
+    argument = None if asked == "auto" else named(asked, "server_args")
     if argument is not None and argument.scheme != "plain":
-        printed = _named(inputs.kv_dtype, "log") if inputs.kv_dtype else None
+        printed = named(inputs.kv_dtype, "log") if inputs.kv_dtype else None
         return printed if printed is not None and printed.element_bytes > 1 else argument
     if inputs.kv_dtype:
-        printed = _named(inputs.kv_dtype, "log")
+        printed = named(inputs.kv_dtype, "log")
         if printed is not None:
             return printed
     if argument is not None:
@@ -86,12 +87,12 @@ def resolve(inputs: SizingInputs, args: Arguments) -> KvDtype | None:
     config = inputs.config
     if config is None:
         weights = args.text("dtype")
-        return _named(weights, "server_args") if weights and weights != "auto" and inputs.kv_dtype is None else None
+        return named(weights, "server_args") if weights and weights != "auto" and inputs.kv_dtype is None else None
     if config.is_dsv4:
-        return _named("fp8_e4m3", f"default of {inputs.release}")
+        return named("fp8_e4m3", f"default of {inputs.release}")
     if inputs.release >= _CHECKPOINT_SCHEME_SINCE and (config.kv_cache_quant_algo or "").startswith("FP8"):
-        return _named("fp8_e4m3", "model_config")
-    return _named(weight_dtype(config, args), "model_config")
+        return named("fp8_e4m3", "model_config")
+    return named(weight_dtype(config, args), "model_config")
 
 
 def weight_dtype(config: ModelConfig, args: Arguments) -> str:

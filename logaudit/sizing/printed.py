@@ -14,6 +14,8 @@ from logaudit.sizing.model import PrintedPool, SizingInputs
 _INDEXER_PRINTED_SINCE = Version("0.5.3.post1")
 _SCALED_LATENT_COUNTED_SINCE = Version("0.5.17")
 _FP4_SCALES = 1.125
+_FP4_HEADS_COUNTED_SINCE = Version("0.5.5.post3")
+_NPU_INDEXER_COUNTED_SINCE = Version("0.5.20")
 _DSA_LATENT, _DSA_STORED, _DSA_INDEXER = 576, 656, 132
 _NPU_STORED = 2 * (_DSA_LATENT + 128)
 
@@ -59,6 +61,8 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     if dtype is not None and (dtype.scheme == "mxfp8" or dtype.scales_by_backend):
         return None
     if dtype is not None and dtype.scheme == "fp4":
+        if inputs.release < _FP4_HEADS_COUNTED_SINCE and not any(pool.mla for pool in inputs.pools):
+            return None
         if _prints_scales(inputs):
             return 1.0, ""
         return _FP4_SCALES, "the FP4 pool prints no scales, of which the formula counts one byte for 16 values"
@@ -69,6 +73,8 @@ def formula_factor(inputs: SizingInputs, dtype: KvDtype | None, *, sparse: bool)
     if inputs.device == "npu":
         if dtype.element_bytes != 2 or inputs.release < _INDEXER_PRINTED_SINCE:
             return None
+        if inputs.release >= _NPU_INDEXER_COUNTED_SINCE:
+            return 1.0, ""
         counted, stored = 2 * _DSA_LATENT + _DSA_INDEXER, _NPU_STORED
         return counted / stored, (
             f"on NPU the indexer keeps bf16 keys: {stored} bytes are stored per layer, the formula counts {counted}"
@@ -115,6 +121,12 @@ def _prints_scales(inputs: SizingInputs) -> bool:
     if inputs.pools_taken_gib is None or not printed:
         return False
     return inputs.pools_taken_gib.high < sum(printed[1:], printed[0]).low * _FP4_SCALES
+
+
+def block_draft_per_token(inputs: SizingInputs, page_size: int) -> Interval | None:
+    """Bytes per token of a block draft's own pool, as printed; None unless exactly one is printed with its size."""
+    drafts = find(inputs.pools, ("kv",), draft=True)
+    return per_row(drafts[0], page_size) if len(drafts) == 1 else None
 
 
 def draft_per_token(inputs: SizingInputs, target: Interval, page_size: int, *, bundled: bool) -> Interval | None:

@@ -5,13 +5,25 @@ from __future__ import annotations
 from packaging.version import Version
 
 from logaudit.interval import Interval
-from logaudit.sizing.arguments import Arguments
+from logaudit.sizing.arguments import Arguments, speculation
 from logaudit.sizing.model import Input, Term
 from logaudit.sizing.parallel import Layout
 
 _EXTRA_SLOT_UNTIL = Version("0.4.7")
 _FROM_FINAL_SINCE = Version("0.5.10")
 _FLAG_UNBOUNDED_SINCE = Version("0.5.14")
+_SPECULATIVE_DEFAULTS = ((Version("0.4.4.post4"), 48), (Version("0.4.3.post3"), 32))
+
+
+def speculative_default(args: Arguments, release: Version) -> int | None:
+    """The max_running_requests that SGLang sets where speculation is on and the user gives none; None elsewhere.
+
+    Source: ServerArgs.__post_init__ from 0.4.3.post3 (32), from 0.4.4.post4 (48), later _handle_speculative_decoding. A
+    complete dump shows the value itself.
+    """
+    if speculation(args) is None or args.given("max_running_requests"):
+        return None
+    return next((count for since, count in _SPECULATIVE_DEFAULTS if release >= since), None)
 
 
 def estimated(tokens: Interval, context_length: int) -> Interval:

@@ -123,6 +123,23 @@ def test_kv_cache_runs_out_while_serving() -> None:
     assert "KV cache ran out of tokens" in verdict(case)[0]
 
 
+def test_recurrent_state_runs_out_while_serving() -> None:
+    error = (
+        "AssertionError: Not enough space for mamba cache, try to increase --mamba-full-memory-ratio or "
+        "--max-mamba-cache-size. mid=None, self.mamba_pool.size=384, self.mamba_allocator.available_size()=0, "
+        "len(reqs)=3"
+    )
+    case = start(died(SEED.read_text() + READY, error))
+    advice = advise(case)
+    assert advice is not None
+    assert advice.reason == "kv_exhausted"
+    finding = words(case, "failure_kv_exhausted")
+    assert finding.title == "The recurrent-state pool ran out while serving"
+    assert "384 slots" in finding.detail
+    assert "--max-mamba-cache-size" in finding.action
+    assert "recurrent-state pool ran out of slots" in verdict(case)[0]
+
+
 def test_mamba_state_too_small() -> None:
     """-0.52 GiB were left; a request takes 5 slots of 72.10 MiB, one more pads, the KV cache gets 1 / 0.9 as much."""
     error = (
