@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,11 @@ class RankTag:
     """Any other words in the tag (`encode_server`, `DisaggregationMode.DECODE`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+NO_RANK = RankTag()
+"""What a line says that names no rank."""
+
+
+class Line(msgspec.Struct, frozen=True):
     """One logical log line: what SGLang's logger was given, and where it stood."""
 
     number: int
@@ -44,6 +49,6 @@ class Line:
     """The line as given (joined when it was hard-wrapped), for quoting."""
     time: datetime | None = None
     """Naive time from SGLang's own prefix, else from the wrapper in a log whose own lines have none; None otherwise."""
-    rank: RankTag = field(default_factory=RankTag)
+    rank: RankTag = NO_RANK
     stream: str = ""
     """Which process or container it came from where several share the source (a pod or container name)."""

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import regex
+from msgspec.structs import replace as replace_in
 
 from logaudit.scan import peel, prefix, rejoin, remarks
 from logaudit.scan.line import Line, SourceLine
@@ -39,8 +41,7 @@ class Piece:
     host: str = ""
 
 
-@dataclass(slots=True)
-class _Before:
+class _Before(NamedTuple):
     """A plain line that waits for the next: only a line that does not start as SGLang's could belong to it."""
 
     line: SourceLine
@@ -82,12 +83,13 @@ class Unwrapper:
             return []
         if not self._block:
             plain = self._plain(line)
-            before, self._before = self._before, None
-            if plain:
+            before = self._before
+            if plain is not None:
                 self._before = _Before(line, plain, self._gap, self._spaced)
                 self._gap = self._spaced = False
-                return [before.plain] if before else []
-            if before:
+                return [before.plain] if before is not None else []
+            self._before = None
+            if before is not None:
                 self._own_clock = True
                 self._add(before.line, gap=before.gap, spaced=before.spaced)
         self._add(line, gap=self._gap, spaced=self._spaced)
@@ -100,12 +102,17 @@ class Unwrapper:
     def _plain(line: SourceLine) -> Line | None:
         """A line that stands as SGLang prints it and needs no look at its neighbours, but for the one behind it."""
         text = line.text
-        if not (text.isascii() and text.isprintable()) or "\\" in text or "&" in text or peel.holds_more(text):
+        found = prefix.split_plain(text)
+        if found is None or not text.isascii() or not text.isprintable() or "\\" in text or "&" in text:
             return None
-        parsed = prefix.parse_plain(text)
-        if parsed is None or colours.marked(text) or remarks.strip(parsed.text) != parsed.text or "[0m" in text:
-            return None
-        return Line(line.number, parsed.text.rstrip(), text, parsed.time, parsed.rank)
+        time, rank, body = found
+        if "[" in body or "<" in body or remarks.may_hold(body):
+            # These signs can belong to colours, a second line or a remark.
+            if peel.holds_more(text) or colours.marked(text) or "[0m" in text or "rank-check failed" in body:
+                return None
+            if remarks.strip(body) != body:
+                return None
+        return Line(line.number, body.rstrip(), text, time, rank)
 
     def _add(self, line: SourceLine, *, gap: bool, spaced: bool) -> None:
         self._block.append(Piece(line.number, line.text, line.text, gap, spaced))
@@ -351,7 +358,7 @@ class Unwrapper:
                 joined: list[Line] = []
                 self._emit(leaf, raw, joined)
                 # An indent of further pieces, where the first held nothing but the prefix.
-                lines.extend(replace(line, text=line.text.lstrip()) if leaf.bare else line for line in joined)
+                lines.extend(replace_in(line, text=line.text.lstrip()) if leaf.bare else line for line in joined)
         return self._hosted(lines)
 
     def _emit(self, leaf: Leaf, raw: str, lines: list[Line]) -> None:
@@ -375,14 +382,15 @@ class Unwrapper:
     def _hosted(self, lines: list[Line]) -> list[Line]:
         """Streams and numbers of nodes only where the wrapper tells several apart; one for each line is none."""
         if len({line.stream for line in lines}) > max(4, len(lines) // 4):
-            lines = [replace(line, stream="") for line in lines]
+            lines = [replace_in(line, stream="") for line in lines]
         if not self._hosts:
             return lines
         count = len(self._hosts)
         if 1 < count <= max(2, self._seen // 2):
             return lines
         return [
-            replace(line, rank=replace(line.rank, node=None)) if line.rank.node is not None else line for line in lines
+            replace_in(line, rank=replace(line.rank, node=None)) if line.rank.node is not None else line
+            for line in lines
         ]
 
 
