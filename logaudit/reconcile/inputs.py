@@ -187,6 +187,32 @@ def page_size(launch: Launch) -> int | None:
     return dumped if isinstance(dumped, int) else None
 
 
+SWITCHES = {"hybrid_swa_disabled": "disable_hybrid_swa_memory", "radix_cache_disabled": "disable_radix_cache"}
+"""Lines that say that an argument was switched on, and the argument."""
+
+SETTINGS = {
+    "adjust_kv_cache_dtype": ("kv_cache_dtype", "dtype"),
+    "adjust_max_running_requests": ("max_running_requests", "requests"),
+    "adjust_chunked_prefill_dp": ("chunked_prefill_size", "tokens"),
+    "adjust_swa_ratio": ("swa_full_tokens_ratio", "ratio"),
+}
+"""Lines that say which value an argument was set to: the argument, and the field with its value."""
+
+
+def resolved_args(launch: Launch) -> Mapping[str, object]:
+    """The arguments with what lines say was changed: switches always, values where no dump shows them as resolved."""
+    said: dict[str, object] = {}
+    for record in launch.records:
+        if record.kind in SWITCHES:
+            said[SWITCHES[record.kind]] = True
+        elif record.kind in SETTINGS and launch.args_origin != "dump":
+            name, field = SETTINGS[record.kind]
+            value = record.fields.get(field)
+            if value is not None:
+                said[name] = "fp8_e4m3" if value == "fp8" else value
+    return {**launch.args, **said} if said else launch.args
+
+
 def _first_gib(launch: Launch, kind: str, name: str) -> Interval | None:
     for record in launch.records:
         if record.kind == kind:
@@ -252,7 +278,7 @@ def sizing_inputs(
     budget, budget_line = printed_budget(launch)
     return SizingInputs(
         release=release,
-        args=launch.args,
+        args=resolved_args(launch),
         args_known=launch.args_origin == "dump" and launch.args_complete,
         mem_fraction_static=None if fraction is None else fraction.interval,
         fraction_origin="" if fraction is None else fraction.origin,
