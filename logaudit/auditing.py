@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from logaudit import __version__
-from logaudit.extract import Unrecognised, all_extractors, anchors, extract_all
-from logaudit.extract.extractor import Record
 from logaudit.frame import rank_rows
 from logaudit.launches import join_nodes, read_launches
 from logaudit.launches.model import Launch
+from logaudit.reading import ReadSource, read_source
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.inputs import Given
 from logaudit.reconcile.options import options_of
@@ -19,52 +18,23 @@ from logaudit.reconcile.reconcile import reconcile
 from logaudit.report import document as doc
 from logaudit.report.build import launch_document
 from logaudit.report.redact import Redactor
-from logaudit.scan.reader import ScanStats, read_lines
-from logaudit.scan.unwrap import unwrap
 from logaudit.sglang.hub import config_path, is_hub_name
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sglang.model_config import load as load_config
 from logaudit.sglang.versions import bracket
 from logaudit.sources import Source, open_sources
 
-
-@dataclass(frozen=True, slots=True)
-class ReadSource:
-    """One source read: its records, what was not understood, and how it was read."""
-
-    name: str
-    records: tuple[Record, ...]
-    unrecognised: tuple[Unrecognised, ...]
-    wrappers: tuple[str, ...]
-    stats: ScanStats
-
-
-def read_source(source: Source) -> ReadSource:
-    """Every record of one source; raises SourceError when it cannot be read."""
-    scanned = read_lines(source, _encoded(anchors()), _encoded(failure_anchors()))
-    unwrapped = unwrap(scanned.lines)
-    records: list[Record] = []
-    unknown: list[Unrecognised] = []
-    for found in extract_all(unwrapped.lines):
-        if isinstance(found, Record):
-            records.append(found)
-        elif len(unknown) < MAX_UNRECOGNISED:
-            unknown.append(found)
-    return ReadSource(source.name, tuple(records), tuple(unknown), tuple(unwrapped.wrappers), scanned.stats)
-
-
-def failure_anchors() -> tuple[str, ...]:
-    """The literals of lines that end a server: what stood before them is kept too."""
-    ends = (extractor for extractor in all_extractors() if extractor.phase == "failures" and not extractor.fallback)
-    return tuple(sorted({anchor for extractor in ends for anchor in extractor.anchors}))
-
-
-def _encoded(texts: Sequence[str]) -> tuple[bytes, ...]:
-    return tuple(text.encode() for text in texts)
-
-
-MAX_UNRECOGNISED = 1000
-"""How many unrecognised lines of one source are kept."""
+__all__ = [
+    "ReadSource",
+    "audit",
+    "cases_of",
+    "document_of",
+    "document_of_cases",
+    "found_config",
+    "given_of",
+    "launches_of",
+    "read_source",
+]
 
 
 def launches_of(sources: Sequence[ReadSource]) -> tuple[Launch, ...]:
