@@ -2,18 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 JOBS ?= auto
 
 .PHONY: demo test test-all lint format bench knowledge knowledge-accept clean
 
-$(READY): pyproject.toml
+# What running needs, and what developing needs beside it.
+$(BASE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) install --upgrade pip
+	$(PIP) install --editable .
 	touch $@
 
-demo: $(READY)
+$(READY): $(BASE)
+	$(PIP) install --editable '.[dev]'
+	touch $@
+
+demo: $(BASE)
 	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --model-config fixtures/models/kimi-k25.json
 	$(BIN)/logaudit report fixtures/kimi-k25-tp8.log --model-config fixtures/models/kimi-k25.json --force -o logaudit-report.html
 	@echo "The same as a page: logaudit-report.html"
