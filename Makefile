@@ -11,6 +11,9 @@ JOBS ?= auto
 
 # What running needs, and what developing needs beside it.
 $(BASE): pyproject.toml
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv is missing, on Debian: apt-get install python3-venv"; \
+	  [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y python3-venv; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 	$(PIP) install --editable .
