@@ -9,12 +9,12 @@ __all__ = ["Report", "__version__", "audit", "rank_frame", "read_launches", "rea
 
 if TYPE_CHECKING:
     from logaudit.api import rank_frame, read_launches, read_records
-    from logaudit.auditing import audit
+    from logaudit.entry import audit
     from logaudit.report.document import Document as Report
 
 _HOMES = {
     "Report": ("logaudit.report.document", "Document"),
-    "audit": ("logaudit.auditing", "audit"),
+    "audit": ("logaudit.entry", "audit"),
     "rank_frame": ("logaudit.api", "rank_frame"),
     "read_launches": ("logaudit.api", "read_launches"),
     "read_records": ("logaudit.api", "read_records"),

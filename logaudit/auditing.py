@@ -1,4 +1,4 @@
-"""The main job: logs in, document out."""
+"""The main job: what was read in, document out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from logaudit import __version__
+from logaudit.entry import audit
 from logaudit.frame import rank_rows
 from logaudit.launches import join_nodes, read_launches
 from logaudit.launches.model import Launch
@@ -22,7 +23,6 @@ from logaudit.sglang.hub import config_path, is_hub_name
 from logaudit.sglang.model_config import ModelConfig
 from logaudit.sglang.model_config import load as load_config
 from logaudit.sglang.versions import bracket
-from logaudit.sources import Source, open_sources
 
 __all__ = [
     "ReadSource",
@@ -135,23 +135,3 @@ def given_of(
         draft_config=None if draft_model_config is None else _config(draft_model_config),
         gpu_memory_gib=gpu_memory_gib,
     )
-
-
-def audit(
-    sources: Sequence[str | Source],
-    *,
-    model_config: str | Path | None = None,
-    draft_model_config: str | Path | None = None,
-    gpu_memory_gib: float | None = None,
-    redactor: Redactor | None = None,
-) -> doc.Document:
-    """Read logs and explain them: paths, directories, globs, `-`, or sources, as one document.
-
-    `model_config` is a Hugging Face config.json or its folder, `gpu_memory_gib` the card's memory in GiB. Raises
-    SourceError for a log that cannot be read and ConfigError for a config that cannot be used.
-    """
-    given = given_of(model_config=model_config, draft_model_config=draft_model_config, gpu_memory_gib=gpu_memory_gib)
-    opened: list[Source] = []
-    for source in sources:
-        opened += open_sources([source]) if isinstance(source, str) else [source]
-    return document_of([read_source(source) for source in opened], given, redactor)

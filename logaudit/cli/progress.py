@@ -41,6 +41,11 @@ class Bar:
         if self._progress is not None:
             self._progress.stop()
 
+    @property
+    def seen(self) -> bool:
+        """Whether there is a terminal to see it."""
+        return self._on
+
     def watch(self, sources: Sequence[Source]) -> list[Source]:
         """The same sources, each counted while it is read; the sources themselves where nobody would see it."""
         if not self._on:

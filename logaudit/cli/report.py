@@ -17,7 +17,6 @@ from logaudit.errors import LogauditError
 from logaudit.sources.remote.reach import NEAR, Reach
 
 if TYPE_CHECKING:
-    from logaudit.reconcile.inputs import Given
     from logaudit.report.document import Document
 
 ReportFormat = Literal["text", "md", "html", "json"]
@@ -143,30 +142,18 @@ def read(
         stored = stored_report(logs[0])
         if stored is not None:
             return stored
+    import logaudit
     from logaudit.cli.progress import Bar
-    from logaudit.reading import read_sources
     from logaudit.sources.remote.open import open_reached
 
-    wanted = (model_config, draft_model_config, gpu_memory)
-    # A config that cannot be used is told before a log is read.
-    given = None if wanted == (None, None, None) else _given(*wanted)
     with Bar() as bar:
-        sources = read_sources(bar.watch(open_reached(logs, reach)), meanwhile=_import_what_follows)
-    from logaudit.auditing import document_of
-
-    return document_of(sources, given or _given(None, None, None))
-
-
-def _given(model_config: str | None, draft_model_config: str | None, gpu_memory: float | None) -> Given:
-    from logaudit.auditing import given_of
-
-    return given_of(model_config=model_config, draft_model_config=draft_model_config, gpu_memory_gib=gpu_memory)
-
-
-def _import_what_follows() -> None:
-    from logaudit.reconcile.findings import rules
-
-    rules()
+        plain = reach == NEAR and not bar.seen
+        return logaudit.audit(
+            logs if plain else bar.watch(open_reached(logs, reach)),
+            model_config=model_config,
+            draft_model_config=draft_model_config,
+            gpu_memory_gib=gpu_memory,
+        )
 
 
 def only_launch(document: Document, index: int) -> Document:
