@@ -8,7 +8,7 @@ from pathlib import Path
 
 from logaudit.errors import LogauditError
 from upkeep import ranges, table
-from upkeep.accept import PAGES, accept
+from upkeep.accept import PAGES, accept, reread
 from upkeep.facts import Facts, facts_of
 from upkeep.judge import judge
 from upkeep.ours import Ours
@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         "release", nargs="?", default="", help="a release number or a wheel's path; default: the newest"
     )
     parser.add_argument("--all", action="store_true", help="every release since 0.4.0, oldest first, each taken in")
+    parser.add_argument("--reread", action="store_true", help="which kind reads each known wording, after new kinds")
     parser.add_argument("--accept", action="store_true", help="write what a program can write, keep the short page")
     parser.add_argument("--cache", type=Path, default=None, help="where wheels are kept (default: the user's cache)")
     parser.add_argument("--out", type=Path, default=OUT, help="folder for the Markdown and the JSON (default: out/)")
@@ -49,6 +50,11 @@ def _run(options: argparse.Namespace) -> int:
     store, ours = Store(options.store, options.table), Ours()
     if options.all:
         return _take_in_all(list(fetch_all(published(), cache).values()), store, ours, options)
+    if options.reread:
+        wheels = cached(cache)
+        taken = (facts_of(wheels[release]) for release in store.releases if release in wheels)
+        _put_ranges(reread(taken, store, ours))
+        return 0
     facts = facts_of(_wheel(options.release, cache))
     verdict = judge(facts, store, ours, _baseline(facts, store, cache))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -205,6 +205,15 @@ def test_what_was_taken_in_is_not_stale_any_more(held_against_base: Run, tmp_pat
     assert "- [ ] Nothing reads `KV Cache was set up. Token count: " in page
 
 
+def test_reading_again_finds_the_kinds_of_wordings_that_nothing_read(held_against_base: Run, tmp_path: Path) -> None:
+    table = tmp_path / "store" / "wordings.tsv"
+    header, *rows = table.read_text("utf-8").splitlines()
+    table.write_text("\n".join([header, *("-\t" + row.partition("\t")[2] for row in rows), ""]), "utf-8")
+    assert run(tmp_path, "--reread") == 0
+    assert table.read_text("utf-8").splitlines() == [header, *rows]
+    assert any(row.startswith("memory_pool_end\t9.0.0\t") for row in rows)
+
+
 def test_nothing_of_a_release_is_run(held_against_base: Run, tmp_path: Path) -> None:
     trap = f'\nopen({str(tmp_path / "ran")!r}, "w").close()\n'
     held_against_base({name: text + trap for name, text in FILES.items()})

@@ -742,15 +742,30 @@ EXTRACTORS = (
     Extractor(
         kind="kernel_workspace",
         phase="pools",
-        anchors=("fused DSA indexer: workspace preallocated",),
+        anchors=("fused DSA indexer: workspace preallocated", "gluon prefill scratch of"),
         pattern=(
-            rf"(?P<name>\S+ fused DSA indexer): workspace preallocated \(max_cols={num('max_cols')}, "
+            rf"(?:(?P<name>\S+ fused DSA indexer): workspace preallocated \(max_cols={num('max_cols')}, "
             rf"{fig('workspace_gib', MB)}\) before pool sizing"
+            rf"|.{{0,200}}?(?P<name>gluon prefill) scratch of {num('pages')} pages\b(?=.*does not fit))"
+            + clause(rf"\({fig('lacking_gib', MB)}\) does not fit")
         ),
-        fields=(Field("name", "text"), Field("max_cols", "count"), Field("workspace_gib", "mib")),
-        releases="0.5.23",
-        note="Taken before the pools are sized, so that the free memory that they share is less by it.",
+        fields=(
+            Field("name", "text"),
+            Field("max_cols", "count"),
+            Field("workspace_gib", "mib"),
+            Field("pages", "count"),
+            Field("lacking_gib", "mib"),
+        ),
+        releases="0.5.21..0.5.23",
+        note=(
+            "The indexer's is taken before the pools are sized, so that the free memory that they share is less by it."
+        ),
         samples=(
+            Sample(
+                "gluon prefill scratch of 2048 pages (512 MiB) does not fit; lower --mem-fraction-static",
+                "0.5.21..0.5.22",
+                {"name": "gluon prefill", "pages": "2048", "lacking_gib": "512"},
+            ),
             Sample(
                 "gfx950 fused DSA indexer: workspace preallocated (max_cols=131072, 640 MiB) before pool sizing",
                 "0.5.23",
