@@ -32,7 +32,7 @@ MAX_LOOKS = 160
 """How many texts one search looks at before it takes the line as it stands."""
 MAX_PARTS = 200_000
 
-_ENTITY = regex.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+ENTITY = regex.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
 _EXCEPTION = regex.compile(r"(?:[A-Za-z_][\w.]{0,100})?(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _ESCAPED = regex.compile(r"\\([_#*\[\]<>|~`-])")
 
@@ -70,8 +70,8 @@ def clean(text: str, name: Callable[[str], None] | None = None) -> str:
     plain = colours.strip(text)
     if name is not None and len(plain) < len(text) and (colours.marked(text) or "[0m" in text):
         name(colours.NAME)
-    if "&" in plain and _ENTITY.search(plain):
-        plain = _ENTITY.sub(lambda found: html.unescape(found[0]), plain).replace("\u00a0", " ")
+    if "&" in plain and ENTITY.search(plain):
+        plain = ENTITY.sub(lambda found: html.unescape(found[0]), plain).replace("\u00a0", " ")
     if "\\_" in plain or "\\[" in plain or "\\#" in plain:
         plain = _ESCAPED.sub(r"\1", plain)
     return plain

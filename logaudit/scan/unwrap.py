@@ -11,7 +11,7 @@ from typing import NamedTuple
 import regex
 from msgspec.structs import replace as replace_in
 
-from logaudit.scan import peel, prefix, rejoin, remarks
+from logaudit.scan import peel, prefix, rejoin, remarks, unfold
 from logaudit.scan.line import Line, SourceLine
 from logaudit.scan.opened import join_opened, opens
 from logaudit.scan.peel import Chain, Leaf, Peeler, clean
@@ -70,6 +70,7 @@ class Unwrapper:
         self._hosts: dict[str, int] = {}
         self._shown_chain: Chain | None = None
         self._own_clock = False
+        self._fold: unfold.Fold | None = None
 
     def feed(self, line: SourceLine) -> list[Line]:
         """Take one line; gives the logical lines that are complete by now."""
@@ -134,8 +135,9 @@ class Unwrapper:
         if not block:
             return self._finish([[leaf] for leaf in self._peeler.closed()]) if last else []
         whole = last or len(block) > MAX_HELD or sum(len(piece.text) for piece in block) > MAX_HELD_CHARS
+        block, rest = self._unfold(block, whole)
         pieces, keep = join_opened(block, whole)
-        open_pieces = block[keep:]
+        open_pieces = block[keep:] + rest
         leaves = self._peel(pieces)
         groups = self._join(leaves)
         if last:
@@ -158,6 +160,24 @@ class Unwrapper:
             if plain := self._plain(line):
                 self._block, self._before = [], _Before(line, plain, piece.gap, piece.spaced)
         return lines
+
+    def _unfold(self, block: list[Piece], whole: bool) -> tuple[list[Piece], list[Piece]]:
+        """The block with lines joined that were cut around their wrappers, and the rows of a line not yet complete."""
+        self._peeler.prefixed = any("[20" in piece.text for piece in block)
+        fold = self._fold or (unfold.learn(block, self._found) if len(block) > unfold.MIN_ROWS else None)
+        if fold is None:
+            return block, []
+        self._fold = fold
+        groups = unfold.groups_of(block, fold, self._found)
+        rest = [] if whole else groups.pop()
+        if any(len(group) > 1 for group in groups):
+            self._name(rejoin.NAME)
+        return [unfold.joined(group, fold) for group in groups], rest
+
+    def _found(self, text: str) -> Chain | None:
+        """The wrappers that come off a text for a log line to come to light."""
+        text = clean(text)
+        return () if prefix.is_bare(text) else self._peeler.find(text)
 
     @staticmethod
     def _held(group: list[Leaf], block: list[Piece]) -> list[Piece]:
