@@ -101,7 +101,7 @@ def _is_launch(segment: Segment) -> bool:
     return (
         bool(segment.dumps)
         or segment.started
-        or any(record.kind not in TRAFFIC_KINDS | {"uvicorn_ready"} for record in segment.records)
+        or any(record.kind not in TRAFFIC_KINDS | {"uvicorn_ready", "traceback_step"} for record in segment.records)
     )
 
 
@@ -176,13 +176,24 @@ def _time(records: Sequence[Record], kind: str | None) -> datetime | None:
 def _arguments(segment: Segment) -> tuple[tuple[Record, ParsedArgs] | None, ArgsOrigin]:
     """What the server was started with, and where that stands: SGLang's dump, else what people told in the text."""
     if segment.dumps:
-        whole_dump = segment.dumps[0][1].form != "short"
-        return segment.dumps[0], "dump" if whole_dump else "short"
+        record, parsed = segment.dumps[0]
+        if parsed.form != "short" and not thinned(parsed):
+            return (record, parsed), "dump"
+        return (record, _completed(parsed, segment)), "dump" if parsed.form != "short" else "short"
     told = segment.told
     if told:
         origin: ArgsOrigin = "command_line" if told[-1][0].kind == "launch_command" else "short"
         return told[-1], origin
     return None, "none"
+
+
+def _completed(parsed: ParsedArgs, segment: Segment) -> ParsedArgs:
+    """A dump that its paster shortened, with what a launch command in the text says of the arguments left out."""
+    commands = [args for record, args in segment.told if record.kind == "launch_command"]
+    if not commands:
+        return parsed
+    values = {**commands[-1].values, **parsed.values}
+    return replace(parsed, values=values, names_in_order=tuple(values))
 
 
 def _launch(segment: Segment, source: int, wrappers: tuple[str, ...]) -> Launch:

@@ -74,7 +74,33 @@ def _phase(records: Sequence[Record], failure: Record, ready: bool) -> str:
     for phase, marks in STEPS:
         if kinds & marks:
             return "capture" if phase == "pools" and failure.kind == "oom_device" else phase
-    return "launch"
+    if failure.kind == "err_runtime_oom":
+        return "serving"
+    return _phase_of_traceback(before) or _phase_of_traceback(records) or "launch"
+
+
+def _phase_of_traceback(records: Sequence[Record]) -> str | None:
+    """Where only the end of a log is there: by the innermost known step of its last traceback, or by its traffic."""
+    for record in reversed(records):
+        if record.kind == "traceback_step":
+            step = record.fields.get("step")
+            return next((phase for phase, names in TRACEBACK_STEPS if step in names), None)
+        if record.kind == "batch_stats":
+            return "serving"
+    return None
+
+
+TRACEBACK_STEPS = (
+    ("distributed", frozenset({"init_torch_distributed", "init_distributed_environment"})),
+    ("load", frozenset({"load_model", "load_weights_and_postprocess", "process_weights_after_loading"})),
+    ("sizing", frozenset({"init_memory_pool", "profile_max_num_token", "_profile_available_bytes", "_init_pools"})),
+    (
+        "capture",
+        frozenset({"init_cuda_graphs", "init_device_graphs", "init_all_cuda_graphs", "init_piecewise_cuda_graphs"}),
+    ),
+    ("serving", frozenset({"event_loop_normal", "event_loop_overlap", "event_loop_pp"})),
+)
+"""Functions in a traceback, by the phase that they make up."""
 
 
 SIZING_REFUSALS = frozenset({"err_not_enough_memory", "err_unified_feasibility"})

@@ -42,7 +42,7 @@ def _parallelism(launch: Launch) -> doc.Parallelism:
     def size(name: str, part: str) -> int | None:
         if (value := _int(launch.args, name)) is not None:
             return value
-        if launch.args_origin == "dump" and launch.args_complete:
+        if launch.args_origin in {"dump", "command_line"} and launch.args_complete:
             return max(printed[part], default=0) + 1
         return max(printed[part]) + 1 if any(printed[part]) else None
 
@@ -140,7 +140,8 @@ def _host_gb(launch: Launch) -> float | None:
             number = value.value if isinstance(value, Interval) else float(value)
             key = (record.rank.tp, record.rank.pp, record.rank.dp)
             per_rank[key] = per_rank.get(key, 0.0) + number
-    return next(iter(per_rank.values()), None)
+    found = next(iter(per_rank.values()), None)
+    return None if found is None else round(found, 6)
 
 
 def _capacity(case: Case) -> doc.Capacity:

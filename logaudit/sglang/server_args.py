@@ -35,6 +35,12 @@ _PAIR = {
 }
 _NESTED = lazy_pattern(r"[A-Za-z_]\w{0,80}\((?=\s*(?:[A-Za-z_]\w{0,80}\s*=|\)$))")
 _WRAP = lazy_pattern(r"\r?\n[ \t]*")
+_GAP = lazy_pattern(r"\s+(?:\.\.\.|…)(?=\s|$)(?=(?:[^'\"]|'[^']*'|\"[^\"]*\")*$)")
+"""Dots between two pairs that stand for those left out, outside of any string."""
+_SHORT_TAIL = lazy_pattern(
+    r"(?:.*\s)?[a-z][a-z0-9_]{1,60}=(?:'[^']*'|\"[^\"]*\"|-?\d+(?:\.\d+)?|None|True|False)(?=[\s`).]*$)", regex.DOTALL
+)
+"""The end of a list that nothing closes, when its last value is whole."""
 _CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
 _ELISION = ("...", "…", "[...]", "[…]")
 _WORDS: Mapping[str, object] = {"None": None, "True": True, "False": False, "true": True, "false": False, "null": None}
@@ -136,7 +142,15 @@ def parse_command_line(text: str, known: Sequence[str] = ()) -> ParsedArgs | Non
 
 
 def _parsed(body: str, form: Form, *, framed: bool) -> ParsedArgs:
-    pieces, closed = _split(body)
+    pieces, closed, rest = _split(body)
+    if not framed:
+        # Nothing closes such a list: its last pair stands at the end of the text.
+        tail = _SHORT_TAIL.match(rest)
+        pieces = [
+            part for piece in [*pieces, *([] if closed else [tail[0] if tail else rest])] for part in _GAP.split(piece)
+        ]
+        if not closed and not tail:
+            pieces = pieces[:-1]
     values: dict[str, object] = {}
     elided = False
     for piece in pieces:
@@ -150,20 +164,22 @@ def _parsed(body: str, form: Form, *, framed: bool) -> ParsedArgs:
     return ParsedArgs(MappingProxyType(values), tuple(values), shape, framed and closed and not elided)
 
 
-def _split(body: str) -> tuple[list[str], bool]:
-    """The complete pieces between commas outside of any bracket or string, and whether the closing bracket was seen."""
+def _split(body: str) -> tuple[list[str], bool, str]:
+    """The complete pieces between commas outside of any bracket or string, whether the closing bracket was seen, and
+    what stands behind the last comma where it was not.
+    """
     pieces: list[str] = []
     open_brackets: list[str] = []
     start = position = 0
     while True:
         special = _SPECIAL.search(body, position)
         if special is None or len(pieces) >= _MAX_PAIRS:
-            return pieces, False
+            return pieces, False, body[start:]
         character, position = special[0], special.end()
         if character in _STRING:
             end = _STRING[character].match(body, position)
             if end is None:
-                return pieces, False
+                return pieces, False, body[start:]
             position = end.end()
         elif character == ",":
             if not open_brackets:
@@ -173,7 +189,7 @@ def _split(body: str) -> tuple[list[str], bool]:
             open_brackets.append(character)
         elif not _close(open_brackets, character) and character != ">":
             pieces.append(body[start : position - 1])
-            return pieces, True
+            return pieces, True, ""
 
 
 def _close(open_brackets: list[str], character: str) -> bool:
@@ -200,7 +216,7 @@ def _value(text: str, nested: int) -> object:
     if inner is not None:
         if not nested:
             return text
-        pieces, closed = _split(text[inner.end() :])
+        pieces, closed, _ = _split(text[inner.end() :])
         pairs = [_PAIR["dataclass"].fullmatch(piece) for piece in pieces if piece.strip()]
         if not closed or None in pairs:
             return text

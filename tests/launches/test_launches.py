@@ -301,3 +301,57 @@ def test_the_pools_of_an_early_deepseek_v4_build_stand_in_two_lines() -> None:
         "c4": 67072,
         "c128": 2096,
     }
+
+
+def traceback(
+    *frames: str, error: str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+) -> list[str]:
+    lines = ["Traceback (most recent call last):"]
+    for frame in frames:
+        lines += [f'  File "/srv/sglang/python/sglang/srt/model_executor/model_runner.py", line 300, in {frame}']
+    return [*lines, "    return torch.empty(*args, **kwargs)", error]
+
+
+@pytest.mark.parametrize(
+    ("frames", "phase"),
+    [
+        (("run_scheduler_process", "__init__", "load_model", "get_model"), "load"),
+        (("run_scheduler_process", "initialize", "init_memory_pool", "__init__", "_create_buffers"), "sizing"),
+        (("run_scheduler_process", "init_all_cuda_graphs", "capture"), "capture"),
+        (("run_scheduler_process", "event_loop_overlap", "run_batch", "forward"), "serving"),
+    ],
+)
+def test_where_only_the_traceback_was_pasted_it_tells_the_phase(frames: tuple[str, ...], phase: str) -> None:
+    (launch,) = launches_of(traceback(*frames))
+    assert launch.failure is not None
+    assert (launch.failure.kind, launch.failure.phase) == ("memory", phase)
+
+
+def test_the_calls_of_a_traceback_tell_the_phase_where_its_last_frames_were_cut() -> None:
+    lines = traceback("initialize")
+    lines[2:3] = ["    self.init_memory_pool("]
+    (launch,) = launches_of(lines)
+    assert launch.failure is not None
+    assert launch.failure.phase == "sizing"
+
+
+def test_a_step_of_a_traceback_alone_is_no_start() -> None:
+    assert launches_of(["    self.init_cuda_graphs()"]) == ()
+
+
+def test_arguments_with_dots_for_those_left_out_are_read() -> None:
+    lines = ["server_args ... served_model_name='m ... x' ... tp_size=4 ... mem_fraction_static=0.8", *start()[1:]]
+    (launch,) = launches_of(lines)
+    assert dict(launch.args) == {"served_model_name": "m ... x", "tp_size": 4, "mem_fraction_static": 0.8}
+    assert launch.args_origin == "short"
+
+
+def test_a_launch_command_completes_a_dump_of_which_one_field_is_left() -> None:
+    lines = [
+        "$ python -m sglang.launch_server --model-path /models/other --tp 4 --mem-fraction-static 0.8",
+        "[2026-01-01 00:00:00] server_args=ServerArgs(model_path='/models/m', ...)",
+        *start(),
+    ]
+    (launch,) = launches_of(lines)
+    assert (launch.args["model_path"], launch.args["tp_size"]) == ("/models/m", 4)
+    assert launch.args["mem_fraction_static"] == 0.8

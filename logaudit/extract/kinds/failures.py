@@ -8,7 +8,44 @@ from logaudit.extract.patterns import GB, MB, NUMBER, RAISED, clause, fig, num, 
 _HOST_NEED = rf"Requesting {fig('need_gb')} GB but only have {fig('free_gb')} GB free"
 _DEVICE = r"(?:CUDA|HIP|NPU|XPU|MUSA|MPS)(?: backend)?"
 
+_STEPS = (
+    ("init_torch_distributed", "init_distributed_environment"),
+    ("load_model", "load_weights_and_postprocess", "process_weights_after_loading"),
+    ("init_memory_pool", "profile_max_num_token", "_profile_available_bytes", "_init_pools"),
+    ("init_cuda_graphs", "init_device_graphs", "init_all_cuda_graphs", "init_piecewise_cuda_graphs"),
+    ("event_loop_normal", "event_loop_overlap", "event_loop_pp"),
+)
+"""Functions of the scheduler's process that a traceback goes through, by the phase that they make up."""
+
+_STEP = "|".join(name for names in _STEPS for name in names)
+
 EXTRACTORS = (
+    Extractor(
+        kind="traceback_step",
+        phase="failures",
+        anchors=tuple(anchor for names in _STEPS for name in names for anchor in (f", in {name}", f".{name}(")),
+        pattern=(
+            rf"\s*(?:File \"[^\"]{{1,400}}\", line \d{{1,7}}, in (?P<step>{_STEP})\s*$"
+            rf"|(?:\w+ = )?(?:self|scheduler)(?:\.\w+){{0,4}}\.(?P<step>{_STEP})\()"
+        ),
+        fields=(Field("step", "text"),),
+        releases="",
+        printed_by="a traceback",
+        note="Tells how far a start had come where only its traceback was pasted.",
+        samples=(
+            Sample(
+                '  File "/srv/sglang/python/sglang/srt/model_executor/model_runner.py", line 300, in init_memory_pool',
+                "",
+                {"step": "init_memory_pool"},
+            ),
+            Sample(
+                'File "/srv/sglang/srt/managers/scheduler.py", line 1106, in event_loop_overlap',
+                "",
+                {"step": "event_loop_overlap"},
+            ),
+            Sample("    self.tp_worker.init_cuda_graphs()", "", {"step": "init_cuda_graphs"}),
+        ),
+    ),
     Extractor(
         kind="err_not_enough_memory",
         phase="failures",

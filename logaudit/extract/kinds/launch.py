@@ -37,8 +37,11 @@ EXTRACTORS = (
     Extractor(
         kind="server_args_short",
         phase="launch",
-        anchors=("model_path=",),
-        pattern=r"(?:ServerArgs\()?(?P<form>model_path=)['\"]",
+        anchors=("model_path=", "server_args ...", "server_args …"),
+        pattern=(
+            r"(?:(?:ServerArgs\()?(?P<form>model_path=)['\"]"
+            r"|(?P<form>server_args (?:\.\.\.|…)) [a-z][a-z0-9_]{1,60}=)"
+        ),
         fields=(Field("form", "text"),),
         releases="",
         printed_by="people who paste a shortened dump",
@@ -49,6 +52,7 @@ EXTRACTORS = (
                 {"form": "model_path="},
             ),
             Sample("ServerArgs(model_path='meta-llama/Llama-3.1-8B', ..., tp_size=8)", "", {"form": "model_path="}),
+            Sample("server_args ... tp_size=8 ... mem_fraction_static=0.88", "", {"form": "server_args ..."}),
         ),
     ),
     Extractor(
