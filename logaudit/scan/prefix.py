@@ -21,6 +21,8 @@ _RANK = r"(?:DP|PP|ATTN_CP|ATTN_TP|ATTN_DP|MOE_DP|MOE_EP|MOE_TP|DCP|CP|TP|EP)\d+
 _WORD = r"[A-Za-z_][\w.\-=]*(?:\[\d+\])?"
 
 BRACKET = lazy_pattern(rf"\[(?P<stamp>{_STAMP})(?P<tag>(?:[ ,]+(?:{_RANK}|{_WORD}|{_STAMP})){{0,12}}) *\](?: |$)?")
+_BRACKET_LOST = lazy_pattern(rf"{_DATE} {_CLOCK}(?: {_RANK}){{0,8}}\] (?!\[)")
+"""SGLang's prefix without its first character, the one that is missed most when a log is marked by hand."""
 _STAMPED_TAG = lazy_pattern(rf"\[(?P<tag>{_RANK}(?:[ ,]+(?:{_RANK}|{_WORD})){{0,12}})\](?: |$|(?=\[))")
 _GPU = lazy_pattern(r"\[gpu_id=(?P<gpu>\d{1,4})\](?: |$)")
 _RANK_ITEM = lazy_pattern(r"(?P<kind>[A-Z_]+?)(?P<first>\d{1,5})(?:(?:\.\.+|-|…)(?P<last>\d{1,5}))?$")
@@ -324,6 +326,8 @@ def parse(text: str) -> Parsed:
     rank = _EMPTY
     span: tuple[str, int, int] | None = None
     header = False
+    if text[:2] == "20" and _BRACKET_LOST.match(text):
+        text = "[" + text
     for _ in range(6):
         first = text[:1]
         if first == "[":

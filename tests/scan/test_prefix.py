@@ -77,3 +77,8 @@ def test_what_is_no_prefix_stays(text: str) -> None:
 
 def test_an_impossible_date_gives_no_time() -> None:
     assert parse(f"[2025-13-40 12:01:02 TP0] {MESSAGE}").time is None
+
+
+def test_a_prefix_without_its_first_character_is_one_still() -> None:
+    parsed = parse(f"2025-01-02 12:01:02 TP3] {MESSAGE}")
+    assert (parsed.text, parsed.time, parsed.rank.tp) == (MESSAGE, DAY, 3)

@@ -64,7 +64,8 @@ EXTRACTORS = (
             rf"{RAISED}(?:"
             rf"Not enought? memory\. Please try to increase "
             rf"--mem-fraction-static\.{clause(f'(?:mem_fraction_static=|Current value: )(?P<fraction>{NUMBER})')}"
-            rf"|Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=(?P<fraction>{NUMBER})"
+            r"|Loaded weights leave no GPU memory for the KV cache\b"
+            rf"{clause(f'under --mem-fraction-static=(?P<fraction>{NUMBER})')}"
             rf"{clause(f'Raise --mem-fraction-static above (?P<needed_fraction>{NUMBER})')}"
             r"|Not enough GPU memory for hybrid \(mamba/linear-attention\) state cache\."
             rf"{clause('max_mamba_cache_size=' + num('mamba_slots'))}"
@@ -119,6 +120,12 @@ EXTRACTORS = (
                 "--mem-fraction-static above 0.913 (minimum viable = 1 - available/pre = 0.9125).",
                 "0.5.13.post1..0.5.23",
                 {"fraction": "0.8", "needed_fraction": "0.913"},
+            ),
+            Sample(
+                "ValueError: Loaded weights leave no GPU memory for the KV cache under --rank-gpu-memory-mib on rank "
+                "1: the rank already uses 20.10 GiB (~20583 MiB) for weights and runtime state, which exhausts the "
+                "per-rank budget.",
+                "",
             ),
             Sample(
                 "Not enough GPU memory for hybrid (mamba/linear-attention) state cache. Computed "
