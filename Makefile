@@ -7,7 +7,7 @@ BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 JOBS ?= auto
 
-.PHONY: demo test test-all lint format bench knowledge knowledge-accept clean
+.PHONY: demo test test-all lint format bench bundle knowledge knowledge-accept clean
 
 # What running needs, and what developing needs beside it.
 $(BASE): pyproject.toml
@@ -17,6 +17,7 @@ $(BASE): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
 	$(PIP) install --editable .
+	$(BIN)/python -m compileall -q logaudit
 	touch $@
 
 $(READY): $(BASE)
@@ -46,6 +47,10 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+# One archive to install from without a network: MACHINE is x86_64 or aarch64, PYTHONS the versions that it serves.
+bundle: $(READY)
+	$(BIN)/python -m bundle $(if $(MACHINE),--machine $(MACHINE)) $(if $(PYTHONS),--python $(PYTHONS))
 
 # What a release of SGLang changes for this project: SGLANG is a release number or a wheel's path, the newest without it.
 knowledge: $(READY)

@@ -103,13 +103,20 @@ def _dispatch(arguments: list[str]) -> int:
         sys.stdout.write(_help())
         return 0 if arguments else USAGE_ERROR
     if arguments[0] in ("--version", "-V"):
-        sys.stdout.write(f"logaudit {__version__}\n")
+        sys.stdout.write(f"logaudit {__version__}\n{_slower()}")
         return 0
     first = arguments[0]
     if first in COMMANDS:
         return _call(first, arguments[1:])
     _refuse_misspelt(first)
     return _call("report", arguments)
+
+
+def _slower() -> str:
+    """A line for an install that lacks the fast scanner."""
+    from importlib.util import find_spec
+
+    return "" if find_spec("hyperscan") else "Hyperscan is not installed: the slower scanner is used.\n"
 
 
 def _refuse_misspelt(first: str) -> None:

@@ -148,12 +148,22 @@ def read(
 
     with Bar() as bar:
         plain = reach == NEAR and not bar.seen
-        return logaudit.audit(
+        document = logaudit.audit(
             logs if plain else bar.watch(open_reached(logs, reach)),
             model_config=model_config,
             draft_model_config=draft_model_config,
             gpu_memory_gib=gpu_memory,
         )
+    _tell_of_slow_search(document)
+    return document
+
+
+def _tell_of_slow_search(document: Document) -> None:
+    from logaudit.scan.anchors import searches_fast
+    from logaudit.scan.reader import SMALL_BYTES
+
+    if any(source.bytes > SMALL_BYTES for source in document.sources) and not searches_fast():
+        sys.stderr.write("logaudit: Hyperscan is not installed: large logs are searched at a fraction of the speed\n")
 
 
 def only_launch(document: Document, index: int) -> Document:

@@ -56,9 +56,18 @@ class Finder(Protocol):
 
 def make_finder(anchors: Sequence[bytes], sample: bytes = b"") -> Finder:
     """The fastest finder that this machine has for `anchors`, none of them empty, in text like `sample`."""
-    if importlib.util.find_spec("hyperscan") is not None:
-        return HyperscanFinder(anchors, sample)
-    return RegexFinder(anchors)
+    return HyperscanFinder(anchors, sample) if searches_fast() else RegexFinder(anchors)
+
+
+def searches_fast() -> bool:
+    """Whether Hyperscan is here and runs on this machine; without it a search takes several times as long."""
+    if importlib.util.find_spec("hyperscan") is None:
+        return False
+    try:
+        importlib.import_module("hyperscan")
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 class _BesideBars(ABC):

@@ -1,0 +1,1 @@
+"""Makes the archive from which logaudit is installed on machines without a network."""
