@@ -736,6 +736,16 @@ def _compressed(work: _Work, rest: Interval) -> _Counts | None:
         cell = Interval.exact(each)
         cap = dsv4.window_cap(config, args, work.layout, release, page)
         origin = Input("model config", config.architecture, "model_config")
+        said = inputs.dsv4_bytes_per_token
+        if said is not None and cap is None and not said.holds(each):
+            # Layouts that environment variables choose (unified, FP8 rows, bounded replay) have a price of their own.
+            work.assumptions.append(
+                f"the log prints {said.value:.2f} bytes per token where the model config gives {each:.2f}: "
+                "the log's are taken"
+            )
+            cell, fixed = said, inputs.dsv4_fixed_gib or Interval.exact(0)
+            origin = Input("bytes_per_full_token", f"{said.value:.2f}", "log")
+            work.from_log = True
     elif inputs.dsv4_bytes_per_token is not None:
         cell = inputs.dsv4_bytes_per_token
         fixed = inputs.dsv4_fixed_gib or Interval.exact(0)

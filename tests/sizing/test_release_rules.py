@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.version import Version
 
 from logaudit.interval import Interval
-from logaudit.sglang.model_config import ModelConfig, from_json
+from logaudit.sglang.model_config import ModelConfig, from_json, load
 from logaudit.sizing import PrintedPool, SizingInputs, StageReadings, expect, with_changes
 from logaudit.sizing.arguments import Arguments
 from logaudit.sizing.cell import kv_cell, stored_latent_dim
@@ -266,6 +267,23 @@ def test_what_speculation_would_change() -> None:
     answer = expect(changed.inputs).max_running_requests
     assert answer is not None
     assert answer.value == 48
+
+
+def test_compressed_pools_of_another_layout_cost_what_the_log_says() -> None:
+    config = load(Path(__file__).parents[2] / "fixtures" / "models" / "deepseek-v4-flash.json")
+    args = {"tp_size": 1, "page_size": 256, "swa_full_tokens_ratio": 0.1}
+    inputs = launch("0.5.20", args=args, config=config, kv_dtype="torch.float8_e4m3fn")
+    priced = expect(inputs).bytes_per_token
+    assert priced is not None
+    same = expect(replace(inputs, dsv4_bytes_per_token=Interval.printed(f"{priced.value:.2f}")))
+    assert same.bytes_per_token == priced
+    printed = Interval.printed("1234.50")
+    other = expect(replace(inputs, dsv4_bytes_per_token=printed, dsv4_fixed_gib=Interval.exact(1)))
+    assert other.bytes_per_token == printed
+    assert any("the log's are taken" in said for said in other.assumptions)
+    # 57 GiB, 1 of them for the state of fixed size, in whole pages of 256.
+    assert other.tokens is not None
+    assert other.tokens.low <= 56 * 2**30 // 1234.5 // 256 * 256 <= other.tokens.high
 
 
 @pytest.mark.parametrize(
