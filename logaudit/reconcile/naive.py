@@ -44,12 +44,12 @@ def naive_sums(
     label = f"{shown} GB card" + (" (guessed)" if guessed else "")
     sums = [
         (
-            f"{fraction.value:g} × what is left after loading",
+            f"{round(fraction.value, 4):g} × what is left after loading",
             fraction.value * after.value,
             "the fraction applies to the memory free before loading, weights included",
         ),
         (
-            f"{fraction.value:g} × {label} − weights",
+            f"{round(fraction.value, 4):g} × {label} − weights",
             fraction.value * card - taken,
             f"{before.value:.2f} GiB were free before loading, not {shown}",
         ),

@@ -242,9 +242,12 @@ def _reserve_use(case: Case) -> str | None:
     if free is None or not present:
         return None
     names = present[0] if len(present) == 1 else f"{', '.join(present[:-1])} and {present[-1]}"
-    return (
-        f"The reserve is not idle: {names} took {taken.value:.2f} GiB, {free.value:.2f} GiB are left for activations."
-    )
+    left = f"{free.value:.2f} GiB are left for activations"
+    if case.launch.outcome == "incomplete":
+        left = f"{free.value:.2f} GiB were free when the log ends"
+    if taken.high < 0:
+        return f"After {names} {-taken.value:.2f} GiB more were free than before them, {left}."
+    return f"The reserve is not idle: {names} took {taken.value:.2f} GiB, {left}."
 
 
 def _why_not(case: Case) -> str | None:
