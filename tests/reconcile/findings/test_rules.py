@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import regex
 
 from tests.oracle import MODELS
 from tests.reconcile.findings.starts import READY, SEED, codes, cut_after, fixture, found, start, words
@@ -55,6 +56,14 @@ def test_cap_that_has_no_effect() -> None:
     given = numbers("0.5.16__llama8b-capbig", "cap_above_profiled")
     assert given["cap"] == 9000000
     assert "user_cap" not in codes(start(fixture("0.5.16__llama8b-capbig")))
+
+
+def test_a_cap_where_no_token_fits() -> None:
+    text = regex.sub(r"profiled value \d+", "profiled value -561981", fixture("0.5.16__llama8b-capbig").read_text())
+    finding = words(start(text), "cap_above_profiled")
+    assert finding.severity == "warning"
+    assert "No token fits: -561,981" in finding.title
+    assert "has no effect" not in finding.title
 
 
 def test_page_rounding() -> None:
