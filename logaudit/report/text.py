@@ -47,11 +47,17 @@ def render_text(document: Document, *, full: bool, colour: bool, width: int) -> 
     writer = _Writer(colour, width)
     if full:
         return writer.write(_whole(report, width))
-    tightest = ""
-    for room in _ROOMS:
-        tightest = writer.write(_first_screen(report, room, width))
-        if tightest.count("\n") <= SCREEN_LINES:
-            return tightest
+    fitting = ""
+    first, last = 0, len(_ROOMS) - 1
+    while first <= last:
+        middle = (first + last) // 2
+        tried = writer.write(_first_screen(report, _ROOMS[middle], width))
+        if tried.count("\n") <= SCREEN_LINES:
+            fitting, last = tried, middle - 1
+        else:
+            tightest, first = tried, middle + 1
+    if fitting:
+        return fitting
     lines = tightest.split("\n")
     return "\n".join([*lines[: SCREEN_LINES - 1], "… more with --full", ""])
 
