@@ -24,6 +24,8 @@ IN_FLIGHT = 64
 """Tasks per worker that are handed to the scheduler at a time."""
 RETRIES = 3
 """How often a log is tried again when its worker dies."""
+CONNECT_S = 20.0
+"""How long an existing scheduler may take to answer."""
 SILENCE = 60
 """Above every level of logging: what goes wrong is told in the rows."""
 WORKER_MEMORY = "2GiB"
@@ -224,7 +226,7 @@ def _client(scheduler: str | None, workers: int | None, logs: int) -> Iterator[A
     dask, distributed = import_module("dask"), _distributed()
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout="20s", set_as_default=False)
+            client = distributed.Client(scheduler, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as problem:
             raise ConfigError(f"no scheduler answers: {problem}", where=scheduler, do="check the address") from None
         with client:

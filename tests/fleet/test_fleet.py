@@ -24,7 +24,7 @@ from tests.conftest import ROOT, TEST_ALL
 from tests.oracle import FIXTURES
 
 KIMI = FIXTURES.parent / "kimi-k25-tp8.log"
-LOGS = 5_000 if TEST_ALL else 60
+LOGS = 5_000 if TEST_ALL else 36
 LARGE_BYTES = 1 << 30 if TEST_ALL else 40 << 20
 WORKER_LIMIT_BYTES = 700 << 20
 
@@ -159,6 +159,24 @@ def test_every_row_names_its_log_and_others_read_the_dataset(tmp_path: Path) -> 
     assert (first["sglang_low"], first["mem_fraction_static"], first["status"]) == ("0.5.9", 0.88, "explained")
     assert first["before_load_gib"] == 94.04
     assert first["headroom_gib"] == 7.43
+
+
+def test_an_existing_cluster_is_used(tmp_path: Path) -> None:
+    import distributed
+
+    logs = [str(FIXTURES / f"{name}.log") for name in ("0.5.23__llama8b-default", "0.5.6__llama8b-oom")]
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, protocol="tcp://", dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        _, found = read(logs, tmp_path / "cluster", scheduler=cluster.scheduler_address)
+    _, expected = read(logs, tmp_path / "here", workers=0)
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_scheduler_that_does_not_answer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logaudit.fleet.run.CONNECT_S", 0.5)
+    with pytest.raises(ConfigError, match=r"tcp://127\.0\.0\.1:9: no scheduler answers"):
+        read([str(KIMI)], tmp_path / "out", scheduler="tcp://127.0.0.1:9")
 
 
 def test_what_is_there_is_not_replaced_without_being_asked(tmp_path: Path) -> None:
