@@ -52,7 +52,8 @@ def _gain(result: WhatIf) -> str:
 
 def _worth(result: WhatIf) -> bool:
     now, then = result.today.tokens, result.changed.tokens
-    if result.missing or now is None or then is None:
+    left = result.changed.headroom_gib
+    if result.missing or now is None or then is None or (left is not None and left.value <= 0):
         return False
     return then.value > now.value * (1 + LEAST_GAIN)
 
@@ -247,7 +248,7 @@ OPTIONS: tuple[Callable[[Case], Choice | None], ...] = (
 
 
 def options_of(case: Case) -> tuple[Choice, ...]:
-    """Every option that applies to a start whose pools were sized; none for one that is not known well enough."""
-    if case.expectation is None or case.comparison.actual_tokens is None:
+    """Every option that applies to a start whose pools were sized; none where the log stops before the start ends."""
+    if case.expectation is None or case.comparison.actual_tokens is None or case.launch.outcome == "incomplete":
         return ()
     return tuple(choice for make in OPTIONS if (choice := make(case)) is not None)
