@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan import prefix
 from logaudit.scan.wrappers import colours, glued, indent, one_line, recognisers
 from logaudit.scan.wrappers.interface import Hit, Recogniser
@@ -33,6 +34,8 @@ MAX_LOOKS = 160
 MAX_PARTS = 200_000
 
 ENTITY = regex.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_QUOTED = lazy_pattern(r"""[\s,\[{(]*[bruBRU]{0,2}["']""")
+"""An entity inside a quote can stand for the quote's own sign: it is read when the quote is off."""
 _EXCEPTION = regex.compile(r"(?:[A-Za-z_][\w.]{0,100})?(?:Error|Exception|Warning|Interrupt|Exit)\b")
 _ESCAPED = regex.compile(r"\\([_#*\[\]<>|~`-])")
 
@@ -70,7 +73,7 @@ def clean(text: str, name: Callable[[str], None] | None = None) -> str:
     plain = colours.strip(text)
     if name is not None and len(plain) < len(text) and (colours.marked(text) or "[0m" in text):
         name(colours.NAME)
-    if "&" in plain and ENTITY.search(plain):
+    if "&" in plain and ENTITY.search(plain) and not _QUOTED.match(plain):
         plain = ENTITY.sub(lambda found: html.unescape(found[0]), plain).replace("\u00a0", " ")
     if "\\_" in plain or "\\[" in plain or "\\#" in plain:
         plain = _ESCAPED.sub(r"\1", plain)

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import regex
 from msgspec.structs import replace as replace_in
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan import peel, prefix, rejoin, remarks, unfold
 from logaudit.scan.line import Line, SourceLine
 from logaudit.scan.opened import join_opened, opens
 from logaudit.scan.peel import Chain, Leaf, Peeler, clean
-from logaudit.scan.wrappers import colours
+from logaudit.scan.wrappers import colours, one_line
 
 BLOCK_LINES = 256
 """How many lines are looked at together: as far as a wrapper can be learnt from lines that come later."""
@@ -23,6 +24,10 @@ MAX_HELD = 6_000
 """How many lines of one broken line are held back at most."""
 MAX_HELD_CHARS = 4_000_000
 
+_CLOSERS = lazy_pattern(
+    r"""(?<=[\w.%)'\]])(?:(?:\\n)?"[\]})]{0,4},?|(?:</\w{1,10}>){1,4}|(?:\*{1,3}|`{1,3})[.,;]?)$|[ ]{2,}[│┃║|]$"""
+)
+"""What closes a wrapper that was opened on an earlier row of a broken line."""
 _COMMAND = regex.compile(r"(?:--[a-z]|\bsglang\b|\bpython\d?\b)")
 
 
@@ -135,7 +140,7 @@ class Unwrapper:
         if not block:
             return self._finish([[leaf] for leaf in self._peeler.closed()]) if last else []
         whole = last or len(block) > MAX_HELD or sum(len(piece.text) for piece in block) > MAX_HELD_CHARS
-        block, rest = self._unfold(block, whole)
+        block, rest = self._unfold(self._without_ends(block), whole)
         pieces, keep = join_opened(block, whole)
         open_pieces = block[keep:] + rest
         leaves = self._peel(pieces)
@@ -160,6 +165,14 @@ class Unwrapper:
             if plain := self._plain(line):
                 self._block, self._before = [], _Before(line, plain, piece.gap, piece.spaced)
         return lines
+
+    def _without_ends(self, block: list[Piece]) -> list[Piece]:
+        """The block without a line end that is written out behind each line."""
+        end = one_line.common_end([piece.text for piece in block])
+        if not end:
+            return block
+        self._name(one_line.NAME)
+        return [replace(piece, text=piece.text.removesuffix(end)) for piece in block]
 
     def _unfold(self, block: list[Piece], whole: bool) -> tuple[list[Piece], list[Piece]]:
         """The block with lines joined that were cut around their wrappers, and the rows of a line not yet complete."""
@@ -373,6 +386,7 @@ class Unwrapper:
             raw = "\n".join(leaf.raw for leaf in group)
             whole = replace(first, lengths=(0,), bare=False)
             whole.text = clean(whole.text)
+            whole.text = _CLOSERS.sub("", whole.text) if _CLOSERS.search(group[-1].text) else whole.text
             chain = self._peeler.find(whole.text) or ()
             for leaf in self._peeler.leaves(whole, chain):
                 joined: list[Line] = []

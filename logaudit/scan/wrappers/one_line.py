@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.scan import prefix
 
 NAME = "line ends written out"
@@ -27,12 +29,22 @@ SAMPLES = (
 _SIGNS = regex.compile(r"⏎|↵|␤|␍␊|␊")
 _ESCAPES = regex.compile(r"(?:(?:\\{1,2}r)?\\{1,2}n|\\{1,2}r)")
 _TAGS = regex.compile(r"<br ?/?>", regex.IGNORECASE)
+_END = lazy_pattern(r" ?(?:⏎|↵|␤|␍␊|␊|(?<!\\)(?:\\r)?\\n|<br ?/?>)$")
 _DUMP = regex.compile(r"server_args[=:]")
 
 
 def may_hold(text: str) -> bool:
     """A quick look: whether `split` could find anything."""
     return "\\n" in text or "⏎" in text or "↵" in text or "␤" in text or "␊" in text or "<br" in text or "<BR" in text
+
+
+def common_end(texts: Sequence[str]) -> str:
+    """The written line end that nearly all of these lines have behind them; `` where none does."""
+    ends = Counter(found[0] for text in texts if (found := _END.search(text)))
+    if not ends:
+        return ""
+    end, count = ends.most_common(1)[0]
+    return end if count >= 3 and count >= 0.8 * len(texts) else ""
 
 
 def split(text: str, starts: Callable[[str], bool] = prefix.is_bare) -> list[str]:
