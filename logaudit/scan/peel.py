@@ -189,9 +189,7 @@ class Peeler:
 
     def _begins(self, recogniser: Recogniser, text: str) -> bool:
         """Whether a line of SGLang begins right behind a wrapper."""
-        if self.prefixed and recogniser.name == indent.NAME:
-            return prefix.has_prefix(text)
-        return prefix.is_bare(text)
+        return not (self.prefixed and recogniser.name == indent.NAME) or prefix.has_prefix(text) or holds_more(text)
 
     def leaves(self, leaf: Leaf, chain: Chain) -> Iterator[Leaf]:
         """What a clean physical line holds once `chain` is off it, as far as it fits, and all that is sure beyond."""

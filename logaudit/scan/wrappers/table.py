@@ -9,7 +9,7 @@ import regex
 from logaudit.lazy import lazy_pattern
 from logaudit.scan.prefix import is_bare, parse_stamp
 from logaudit.scan.wrappers import one_line
-from logaudit.scan.wrappers.interface import Hit
+from logaudit.scan.wrappers.interface import STAMP, Hit
 
 NAME = "table cells"
 ORDER = 44
@@ -24,6 +24,7 @@ SAMPLES = (
 
 _BAR = regex.compile(r"(?<!\\)\|")
 _STAMP = lazy_pattern(r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\[\]]{0,100}\] ")
+_STAMPED = lazy_pattern(rf"(?P<time>{STAMP}),(?=[^\"\s])")
 _PLAIN = regex.compile(r"[\w .:/+@#-]{0,120}")
 
 
@@ -88,6 +89,8 @@ def match(text: str) -> Hit | None:
         return _pick(cells, "csv")
     if "\t" in start:
         return _pick(text.split("\t"), "tab")
+    if text[:2] == "20" and (found := _STAMPED.match(text)):
+        return Hit((text[found.end() :],), parse_stamp(found["time"]), shape="csv 1")
     if "," in text and text[:1].isalnum():
         at = text.find(",[2")
         if at > 0 and at < 200:
