@@ -47,7 +47,7 @@ def _tokens(count: float) -> str:
 
 def _gib(value: Interval | float) -> str:
     number = value.value if isinstance(value, Interval) else value
-    return f"{number:.2f} GiB"
+    return f"{number:.2f} GiB".replace("-", "−")
 
 
 def _releases(case: Case) -> str:
@@ -203,7 +203,7 @@ def _budget(case: Case) -> str | None:
     text = (
         f"{_releases(case)} keeps {share * 100:.3g} % of the memory that was free before loading, "
         f"{before:.2f} GiB, out of the cache: {reserve:.2f} GiB. "
-        f"{after:.2f} GiB free after the weights minus that reserve leaves {_left(case, after - reserve):.2f} GiB"
+        f"{_gib(after)} free after the weights minus that reserve leaves {_gib(_left(case, after - reserve))}"
     )
     if expectation is None or expectation.bytes_per_token is None:
         return text + "."
