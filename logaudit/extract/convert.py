@@ -30,7 +30,7 @@ def convert(text: str, unit: Unit) -> Value:
         return printed(text, _SCALE[unit])
     if unit in ("s", "fraction", "ratio"):
         return float(text.strip("≈~ "))
-    return int(text.strip("≈~ "))
+    return int(text.strip("≈~ ").replace(",", ""))
 
 
 def printed(text: str, scale: float = 1.0) -> Interval:

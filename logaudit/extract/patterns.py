@@ -28,8 +28,8 @@ def size(name: str) -> str:
 
 
 def num(name: str) -> str:
-    """A named whole number that does not go on as a decimal or in more digits."""
-    return rf"(?P<{name}>-?\d{{1,18}})(?![\d]|\.\d)"
+    """A named whole number that does not go on as a decimal or in more digits, also with commas between thousands."""
+    return rf"(?P<{name}>-?\d{{1,3}}(?:,\d{{3}}){{1,5}}(?!\d)|-?\d{{1,18}})(?![\d]|\.\d)"
 
 
 def word(name: str, characters: str = r"[\w.\-]+") -> str:

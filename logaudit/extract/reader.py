@@ -25,6 +25,7 @@ from logaudit.extract.kinds import (
     weights,
 )
 from logaudit.extract.unknown import Wordings, looks_like_memory, nearest_kind, wordings
+from logaudit.lazy import lazy_pattern
 from logaudit.scan.line import Line, RankTag
 
 MATCH_TIMEOUT_S = 0.5
@@ -33,6 +34,7 @@ MAX_MESSAGE_CHARS = 32_768
 """How much of a message is matched; every kind's figures stand far before."""
 
 _MODULES = (launch, distributed, weights, sizing, pools, draft, graphs, scheduler, serving, failures)
+_ABOUT = lazy_pattern(r"(?<=\w) ?≈ ?(?=\d)")
 _SUFFIX = regex.compile(r" \(rank-check failed: .*\)\s*$")
 _DIGITS = regex.compile(r"\d+(?:\.\d+)?")
 _MAX_SHAPED_CHARS = 1000
@@ -105,6 +107,9 @@ def matching_kinds(text: str) -> tuple[str, ...]:
 def _message(line: Line) -> tuple[str, RankTag]:
     """The message without what SGLang's helpers put around it, and the rank that 0.1.17 and 0.2.0 put inside it."""
     text, rank = _SUFFIX.sub("", line.text), line.rank
+    if "≈" in text:
+        # People write the sign in the place of the one that SGLang prints.
+        text = _ABOUT.sub("=≈", text)
     tag = _IN_MESSAGE_RANK.match(text)
     if tag is None:
         return text, rank

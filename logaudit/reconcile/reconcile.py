@@ -126,6 +126,7 @@ def reconcile(launch: Launch, rows: Sequence[Mapping[str, Any]], bracket: Bracke
         if inputs.printed_budget_gib is None:
             comparison = _honest(comparison, fraction, checkable, () if inputs.all_ranks_print else absent)
             comparison = _of_a_stage(comparison, share_of_card(launch))
+            comparison = _cut_short(comparison, launch)
         candidates.append(Candidate(release, expectation, comparison))
         inputs_by_release[release] = inputs
     deciding = deciding_row(rows)
@@ -168,6 +169,16 @@ def _of_a_stage(comparison: Comparison, share: float | None) -> Comparison:
         return comparison
     why = f"the card's memory and what this stage held of it: its share ({share:g}) is one of the whole card"
     return replace(comparison, status="not_checkable", missing=(why,))
+
+
+def _cut_short(comparison: Comparison, launch: Launch) -> Comparison:
+    """A log that ends among the lines of the pools may lack the line of the pool that the formula speaks of."""
+    if launch.outcome != "incomplete" or comparison.status not in {"unexplained", "explained_with_residual"}:
+        return comparison
+    kinds = [record.kind for record in launch.records]
+    if "memory_pool_end" in kinds or "kv_cache_allocated" not in kinds[-2:]:
+        return comparison
+    return replace(comparison, status="not_checkable", missing=("the rest of the log: it ends among the pools' lines",))
 
 
 def _honest(comparison: Comparison, fraction: Fraction | None, checkable: bool, absent: tuple[str, ...]) -> Comparison:
