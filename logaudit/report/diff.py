@@ -257,11 +257,15 @@ def order_words(found: Attribution) -> str:
     text = (
         "The changes act on each other, so a share depends on when its change is made. The shares are those of the "
         f"order shown, which is the order in which a start meets them. {widest.name} moves the most: between "
-        f"{low:+,.0f} and {high:+,.0f} tokens."
+        f"{_signed(low)} and {_signed(high)} tokens."
     )
     if found.together_tokens is not None:
-        text += f" What the changes do only together comes to {found.together_tokens:+,.0f} tokens."
-    return text.replace(" -", " −")
+        text += f" What the changes do only together comes to {_signed(found.together_tokens)} tokens."
+    return text
+
+
+def _signed(tokens: float) -> str:
+    return f"{tokens:+,.0f}".replace("-", "−")
 
 
 def _spread(share: Share) -> list[float]:
