@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from importlib import import_module
 from itertools import islice
 from typing import Any
@@ -24,6 +26,9 @@ IN_FLIGHT = 64
 """Tasks per worker that are handed to the scheduler at a time."""
 RETRIES = 3
 """How often a log is tried again when its worker dies."""
+GATHER_S = 0.25
+"""How long results are left to collect."""
+_LOST = object()
 CONNECT_S = 20.0
 """How long an existing scheduler may take to answer."""
 SILENCE = 60
@@ -172,32 +177,57 @@ def _results(
         return
     distributed = _distributed()
     with _client(scheduler, workers, len(targets)) as client, client.as_current():
-        shared = client.scatter([(given, hosts)], broadcast=True)[0]
+        task = partial(_work, given, hosts)
         waiting = iter(targets)
         width = IN_FLIGHT * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         running: dict[Any, Target] = {}
 
-        def submit(target: Target) -> Any:
-            future = client.submit(_work, target, shared, known.get(target.name), pure=False, retries=RETRIES)
-            running[future] = target
-            return future
+        def submit(count: int) -> list[Any]:
+            some = list(islice(waiting, count))
+            if not some:
+                return []
+            stamps = [known.get(target.name) for target in some]
+            futures: list[Any] = client.map(task, some, stamps, pure=False, retries=RETRIES)
+            running.update(zip(futures, some, strict=True))
+            return futures
 
-        done = distributed.as_completed([submit(target) for target in islice(waiting, width)], raise_errors=False)
-        for future in done:
-            target = running.pop(future)
-            yield _result(future, target)
-            future.release()
-            following = next(waiting, None)
-            if following is not None:
-                done.add(submit(following))
+        done = distributed.as_completed(submit(width), raise_errors=False)
+        began = time.monotonic()
+        for first in done:
+            # Results are fetched some at a time: a message for each costs as much as a tenth of a small log.
+            time.sleep(min(GATHER_S, (time.monotonic() - began) / 20))
+            batch = [first, *done.next_batch(block=False)]
+            tables = _gathered(client, batch)
+            ended = [running.pop(future) for future in batch]
+            done.update(submit(len(batch)))
+            for future, target, table in zip(batch, ended, tables, strict=True):
+                yield _result(future, target) if table is _LOST else table
 
 
-def _work(target: Target, shared: tuple[Given, HostRule], known: Stamp | None) -> Any:
-    return work(target, *shared, known)
+def _work(given: Given, hosts: HostRule, target: Target, known: Stamp | None) -> Any:
+    _collect_less_garbage()
+    return work(target, given, hosts, known)
+
+
+@cache
+def _collect_less_garbage() -> None:
+    """What a worker has imported stays: looking through it for garbage takes a tenth of the time."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def _gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """The results of tasks that ended, `_LOST` for those that failed or whose worker died meanwhile."""
+    well = [future for future in futures if future.status == "finished"]
+    found = client.gather(well, errors="skip") if well else []
+    if len(found) != len(well):
+        return [_LOST] * len(futures)
+    results = iter(found)
+    return [next(results) if future in well else _LOST for future in futures]
 
 
 def _result(future: Any, target: Target) -> Any:
-    """The table of a task; a row where it could not be brought to an end."""
+    """The table of a task, computed anew where need be; a row where it cannot be brought to an end."""
     try:
         return future.result()
     except Exception as problem:
