@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from logaudit.scan.peel import ENTITY, Chain, Layer
+from logaudit.scan.peel import ENTITY, Chain, Layer, clean
 from logaudit.scan.prefix import is_bare
 from logaudit.scan.rejoin import MAX_WIDTH, indent_of
 
@@ -67,7 +67,7 @@ def _starts(text: str, fold: Fold, find: Find) -> bool:
         return True
     if fold.outer is None:
         return is_bare(text)
-    return fold.outer.recogniser.follow(text, fold.outer.shape) is not None and find(text) is not None
+    return fold.outer.recogniser.follow(clean(text), fold.outer.shape) is not None and find(text) is not None
 
 
 def joined(group: Sequence[P], fold: Fold) -> P:
@@ -112,7 +112,7 @@ def learn(rows: Sequence[P], find: Find) -> Fold | None:
         # What stands before every row was put there after the cut.
         if fold.outer is not None:
             look, shape = fold.outer.recogniser.follow, fold.outer.shape
-            if sum(look(row.text, shape) is not None for row in further) > 0.2 * len(further):
+            if sum(look(clean(row.text), shape) is not None for row in further) > 0.2 * len(further):
                 continue
         full = sum(len(row.text) == fold.further for row in rows)
         whole = sum(len(group[-1].text) in (fold.first, fold.further) for group in groups[:-1])

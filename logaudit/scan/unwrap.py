@@ -167,11 +167,12 @@ class Unwrapper:
         return lines
 
     def _without_ends(self, block: list[Piece]) -> list[Piece]:
-        """The block without a line end that is written out behind each line."""
+        """The block without what stands behind each line: a line end written out, or a few blanks."""
         end = one_line.common_end([piece.text for piece in block])
         if not end:
             return block
-        self._name(one_line.NAME)
+        if end.strip():
+            self._name(one_line.NAME)
         return [replace(piece, text=piece.text.removesuffix(end)) for piece in block]
 
     def _unfold(self, block: list[Piece], whole: bool) -> tuple[list[Piece], list[Piece]]:

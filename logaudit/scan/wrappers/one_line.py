@@ -29,7 +29,7 @@ SAMPLES = (
 _SIGNS = regex.compile(r"⏎|↵|␤|␍␊|␊")
 _ESCAPES = regex.compile(r"(?:(?:\\{1,2}r)?\\{1,2}n|\\{1,2}r)")
 _TAGS = regex.compile(r"<br ?/?>", regex.IGNORECASE)
-_END = lazy_pattern(r" ?(?:⏎|↵|␤|␍␊|␊|(?<!\\)(?:\\r)?\\n|<br ?/?>)$")
+_END = lazy_pattern(r" ?(?:⏎|↵|␤|␍␊|␊|(?<!\\)(?:\\r)?\\n|<br ?/?>)$|(?<! ) {2,8}$")
 _DUMP = regex.compile(r"server_args[=:]")
 
 
@@ -39,7 +39,7 @@ def may_hold(text: str) -> bool:
 
 
 def common_end(texts: Sequence[str]) -> str:
-    """The written line end that nearly all of these lines have behind them; `` where none does."""
+    """The written line end, or the blanks, that nearly all of these lines have behind them; `` where none does."""
     ends = Counter(found[0] for text in texts if (found := _END.search(text)))
     if not ends:
         return ""
