@@ -11,6 +11,7 @@ from time import monotonic
 
 import regex
 
+from logaudit.lazy import lazy_pattern
 from logaudit.report.secret_names import (
     abbreviates_server_secret,
     holds_nothing,
@@ -34,7 +35,7 @@ class Span:
 
 
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\x1b\[[0-9;]{0,8}m))"
-_SHAPES = regex.compile(
+_SHAPES = lazy_pattern(
     rf"""
     (?P<huggingface>hf_[A-Za-z0-9]{{16,}}+|api_org_[A-Za-z0-9]{{16,}}+)
   | (?P<github>gh[pousr]_[A-Za-z0-9]{{16,}}+|github_pat_[A-Za-z0-9_]{{16,}}+)
@@ -68,7 +69,7 @@ _SHAPE_KINDS = {
     "token": "token",
 }
 
-_PEM = regex.compile(
+_PEM = lazy_pattern(
     r"""
     -----BEGIN[ ](?:[A-Z0-9]+[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
     (?:
@@ -81,12 +82,12 @@ _PEM = regex.compile(
     regex.VERBOSE,
 )
 
-_URL_LOGIN = regex.compile(
+_URL_LOGIN = lazy_pattern(
     r"(?<=[A-Za-z0-9+.-]://)(?P<login>(?P<user>[^\s/?\#\"'<>@:]{0,256})(?P<pass>:(?!\d{1,5}(?:[/?\#]|\b(?!@)))[^\s\"'<>]{0,512}?)?)@"
     r"(?=[A-Za-z0-9_.\[-]+(?:[:/?\#\s\"'<>,;)\]}]|$))"
 )
-_HTTP = regex.compile(r"(?i)https?://$")
-_URL_QUERY = regex.compile(
+_HTTP = lazy_pattern(r"(?i)https?://$")
+_URL_QUERY = lazy_pattern(
     r"(?i)(?:[?&;]|%3F|%26|\\u0026)(?:amp;)?(?P<name>[A-Za-z0-9_.-]{1,64}?)(?:=|%3D)(?P<value>[^&\s\"'<>\#\\]{1,4096})"
 )
 _QUERY_SECRETS = words(
@@ -94,26 +95,26 @@ _QUERY_SECRETS = words(
     "x-amz-security-token x-goog-signature x-goog-credential client_secret hmac ticket"
 )
 
-_HEADER_NAME = regex.compile(
+_HEADER_NAME = lazy_pattern(
     r"(?i)(?:proxy-|www-)?authorization|(?:x-)?api-?key|private-token|job-token|deploy-token|(?:set-)?cookie"
     r"|x-[a-z-]{0,32}(?:token|key|secret|auth)|ocp-apim-subscription-key"
 )
-_HEADER_VALUE = regex.compile(
+_HEADER_VALUE = lazy_pattern(
     r"(?i)(?:(?P<scheme>bearer|basic|token|digest|negotiate|apikey|api-key|key|aws4-hmac-sha256)\s{1,8})?"
     r"(?P<value>[^\s\"'\\,;}\])]{1,4096}+)(?P<rest>[^\n\"']{0,4096}+)"
 )
-_BEARER = regex.compile(r"(?i)\bbearer(?:\s{1,8}|%20|\\t)(?P<value>[^\s\"'\\,;<>)]{4,4096})")
+_BEARER = lazy_pattern(r"(?i)\bbearer(?:\s{1,8}|%20|\\t)(?P<value>[^\s\"'\\,;<>)]{4,4096})")
 _BEARER_PROSE = words(
     "token tokens auth authentication authorization scheme header headers realm error format type credential "
     "credentials"
 )
-_BASIC = regex.compile(r"(?i)\bbasic(?:\s{1,4}|%20)(?P<value>[A-Za-z0-9+/_-]{6,4096}={0,2})")
-_LOGIN_OPTION = regex.compile(
+_BASIC = lazy_pattern(r"(?i)\bbasic(?:\s{1,4}|%20)(?P<value>[A-Za-z0-9+/_-]{6,4096}={0,2})")
+_LOGIN_OPTION = lazy_pattern(
     r"(?<=\s)(?:-u|-U|--user|--proxy-user)(?:\s{1,8}|=)?[\"']?(?P<value>[^\s:\"'=]{1,256}+:[^\s\"']{1,512}+)"
 )
-_SSHPASS = regex.compile(r"\bsshpass\s{1,8}-p\s{0,8}[\"']?(?P<value>[^\s\"']{1,512}+)")
-_NETRC = regex.compile(r"(?i)\blogin\s{1,8}\S{1,256}+\s{1,8}password\s{1,8}(?P<value>[^\s\"']{1,512}+)")
-_ENV_ENTRY = regex.compile(
+_SSHPASS = lazy_pattern(r"\bsshpass\s{1,8}-p\s{0,8}[\"']?(?P<value>[^\s\"']{1,512}+)")
+_NETRC = lazy_pattern(r"(?i)\blogin\s{1,8}\S{1,256}+\s{1,8}password\s{1,8}(?P<value>[^\s\"']{1,512}+)")
+_ENV_ENTRY = lazy_pattern(
     r"(?i)\bname(?:\\*[\"'])?\s{0,4}[:=]\s{0,4}(?:\\*[\"'])?(?P<name>[A-Za-z_][A-Za-z0-9_-]{1,63})(?:\\*[\"'])?,?\s{1,64}"
     r"(?:\\*[\"'])?value(?:\\*[\"'])?\s{0,4}[:=]\s{0,4}(?P<q>(?:\\*[\"'])?)(?P<value>[^\s\"'\\]{1,4096})"
     r"|(?i)\bname\\*[\"']:\s{0,4}\\*[\"'](?P<name>[A-Za-z_][A-Za-z0-9_-]{1,63})\\*[\"'],\s{0,4}\\*[\"']value\\*[\"']:\s{0,4}\\*[\"'](?P<value>[^\s\"'\\]{1,4096})"
@@ -191,21 +192,21 @@ _SHAPE_HINTS = (
     "dop_v1_",
     "age-secret-key-",
 )
-_WORD_RUN = regex.compile(r"[A-Za-z0-9_-]*+")
-_NAME_END = regex.compile(r"[A-Za-z0-9_.-]{0,48}+")
+_WORD_RUN = lazy_pattern(r"[A-Za-z0-9_-]*+")
+_NAME_END = lazy_pattern(r"[A-Za-z0-9_.-]{0,48}+")
 _NAME_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-_JOINT = regex.compile(
+_JOINT = lazy_pattern(
     r"(?P<closing>\\{0,8}[\"'`]?)\]?[ \t]{0,8}(?P<sep>=>|:=|=(?!=)|:(?![:=/])|,(?<=[\"'`],))[ \t]{0,32}"
     r"(?:[rbfuRBFU]{1,2}(?=[\"']))?"
 )
-_OPTION = regex.compile(r"(?<![A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9_.-]{1,63}+")
-_OPTION_JOINT = regex.compile(r"=|(?:\\{0,8}[\"'])?,?(?:\s|\\(?=\s)|-(?=\s)|,(?=\s)){1,64}+")
-_QUOTED = regex.compile(
+_OPTION = lazy_pattern(r"(?<![A-Za-z0-9-])--?[A-Za-z][A-Za-z0-9_.-]{1,63}+")
+_OPTION_JOINT = lazy_pattern(r"=|(?:\\{0,8}[\"'])?,?(?:\s|\\(?=\s)|-(?=\s)|,(?=\s)){1,64}+")
+_QUOTED = lazy_pattern(
     r"(?P<q>[\"'`])(?P<quoted>(?:\\[^\n]|(?!(?P=q))[^\\\n])*+)|(?P<q>\\+[\"'])(?P<quoted>(?:(?!(?P=q))[^\n])*+)"
 )
 _QUOTES = frozenset("\"'`\\")
-_PLAIN_NUMBER = regex.compile(r"\d{1,32}+(?:\.\d{0,32}+)?(?P<more>[^\s,;:)\]}]?)")
-_BARE = regex.compile(r"(?:(?!,\s{0,8}[A-Za-z_][\w-]{0,64}+=)[^\s\"'`&<>\\])*+")
+_PLAIN_NUMBER = lazy_pattern(r"\d{1,32}+(?:\.\d{0,32}+)?(?P<more>[^\s,;:)\]}]?)")
+_BARE = lazy_pattern(r"(?:(?!,\s{0,8}[A-Za-z_][\w-]{0,64}+=)[^\s\"'`&<>\\])*+")
 
 
 class TooSlow(Exception):

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 import regex
 
+from logaudit.lazy import lazy_pattern
+
 _MOST = 100_000
 """Distinct values remembered; beyond it all share one stand-in, so that memory stays bounded."""
-_STAND_IN = regex.compile(r"(?:host|ip|user|mail|path)-\d+")
+_STAND_IN = lazy_pattern(r"(?:host|ip|user|mail|path)-\d+")
 _KEPT_HOSTS = frozenset(
     {"localhost", "localhost.localdomain", "ip6-localhost", "none", "null", "host", "true", "false", "auto", "str"}
 )
@@ -18,40 +20,40 @@ _TLDS = (
     "com|net|org|io|ai|dev|cloud|app|edu|gov|mil|info|biz|internal|intern|intra|intranet|private|local|localdomain|lan|corp|home"
     "|svc|cluster|test|example|invalid|cn|de|jp|kr|uk|eu|fr|nl|ru|ca|au|ch|se|fi|dk|pl|es|br|tw|sg|hk|cz|tr|ua|nz|za|mx|ar|pt|gr|ro|hu|ie|il|ae|sa"
 )
-_MAIL = regex.compile(r"(?<![\w.+-])[\w][\w.+-]{0,63}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
-_IPV4 = regex.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
-_IPV6 = regex.compile(
+_MAIL = lazy_pattern(r"(?<![\w.+-])[\w][\w.+-]{0,63}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
+_IPV4 = lazy_pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+_IPV6 = lazy_pattern(
     r"(?i)(?<![\w:.])\[?(?P<ip>[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?:(?<=:)(?:\d{1,3}\.){3}\d{1,3})?)(?:%[\w]+)?\]?(?![\w:]|\.\d)"
 )
-_VERSION_BEFORE = regex.compile(
+_VERSION_BEFORE = lazy_pattern(
     r"(?i)(?:[=<>~!]=|[\w)]-|\bv|\bver(?:sion)?[ =:\"']{1,3}|[A-Za-z]/|\+"
     r"|(?:cuda|driver)[ _]|release[ =:]|(?:cudnn|nccl)[ _=:]{1,2})$"
 )
-_FQDN = regex.compile(
+_FQDN = lazy_pattern(
     rf"(?i)(?<![\w.@/\\-])(?:[a-z0-9_](?:[a-z0-9_-]{{0,62}}+)\.){{1,8}}(?:{_TLDS})(?![\w-]|\.\w|\(|/[\w.-]+\.py)"
 )
-_URL_HOST = regex.compile(r"(?<=[A-Za-z0-9]://)(?:[^\s/@\"'<>]{0,256}@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}+)")
-_NAMED_HOST = regex.compile(
+_URL_HOST = lazy_pattern(r"(?<=[A-Za-z0-9]://)(?:[^\s/@\"'<>]{0,256}@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]{0,253}+)")
+_NAMED_HOST = lazy_pattern(
     r"(?i)(?:host(?:name|s)?|node_?(?:name|list)|pod_?name|addr(?:ess)?|server_name|fqdn)"
     r"(?:(?:\\{0,8}[\"'])?\s?[=:]\s?(?:\\{0,8}[\"'])?|(?<=--[a-z_-]{0,32})\s{1,8}(?:\\{0,8}[\"'])?)"
     r"(?:(?:tcp|http|https|ipc|zmq)://)?(?P<host>[A-Za-z][A-Za-z0-9_.-]{0,253}+)(?![(\[])"
     r"|\bssh\s{1,8}(?:-\S{1,64}+\s{1,8}){0,8}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z][A-Za-z0-9_.-]{0,253}+)"
 )
-_SYSLOG_HOST = regex.compile(
+_SYSLOG_HOST = lazy_pattern(
     r"(?m)^(?:<\d{1,3}>\d?\s?)?(?:[A-Z][a-z]{2}\s{1,2}\d{1,2}\s\d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d))\s"
     r"(?P<host>[A-Za-z0-9][A-Za-z0-9_.-]{0,253}+)\s[\w./@-]{1,64}(?:\[\d+\])?:\s"
 )
-_POD = regex.compile(r"(?m)^\[?pod/(?P<host>[a-z0-9][a-z0-9.-]{0,253}+)/")
-_CLOUD_HOST = regex.compile(r"(?<![\w.-])(?P<host>ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z0-9.-]{1,200}+)?)")
-_USER_PATH = regex.compile(r"(?i)(?:/(?:home|users)/|\\{1,2}users\\{1,2})(?P<user>[^/\\\s\"':,;<>()\[\]]{1,64}+)")
-_USER_NAMED = regex.compile(
+_POD = lazy_pattern(r"(?m)^\[?pod/(?P<host>[a-z0-9][a-z0-9.-]{0,253}+)/")
+_CLOUD_HOST = lazy_pattern(r"(?<![\w.-])(?P<host>ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z0-9.-]{1,200}+)?)")
+_USER_PATH = lazy_pattern(r"(?i)(?:/(?:home|users)/|\\{1,2}users\\{1,2})(?P<user>[^/\\\s\"':,;<>()\[\]]{1,64}+)")
+_USER_NAMED = lazy_pattern(
     r"(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER|user|username)(?:\\{0,8}[\"'])?[=:]\s?(?:\\{0,8}[\"'])?"
     r"(?P<user>[A-Za-z_][\w.-]{0,63}+)"
 )
-_USER_AT = regex.compile(
+_USER_AT = lazy_pattern(
     r"(?<![\w./@:-])(?P<user>[A-Za-z_][\w-]{0,31}+)@(?=[A-Za-z0-9][A-Za-z0-9.-]{0,253}+(?::[~/]|\$|#|[\s\"'):,]|$))"
 )
-_USER_TILDE = regex.compile(r"(?<![\w./])~(?P<user>[a-z_][\w-]{0,31}+)(?=/)")
+_USER_TILDE = lazy_pattern(r"(?<![\w./])~(?P<user>[a-z_][\w-]{0,31}+)(?=/)")
 _HOST_PLACES: tuple[tuple[tuple[str, ...], regex.Pattern[str]], ...] = (
     (("://",), _URL_HOST),
     (("host", "node", "pod", "addr", "server_name", "fqdn", "ssh"), _NAMED_HOST),
@@ -70,13 +72,13 @@ _TLD_HINTS = tuple(f".{tld}" for tld in _TLDS.split("|"))
 _MOST_KNOWN = 2000
 _KEPT_USERS = frozenset({"root", "shared", "public", "none", "null", "user", "default", "git"})
 _PATHS = (
-    regex.compile(r"(?<![\w.:/<~$)\]}*%-])(?P<path>(?:/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{1,255}+){2,64}+/?)"),
-    regex.compile(r"(?<![\w/])(?P<path>~(?:/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{1,255}+){1,64}+/?)"),
-    regex.compile(r"(?<=[\"'=])(?P<path>/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{2,255}+/?)(?=[\"'\s,)]|$)"),
-    regex.compile(r"(?<=file://)(?P<path>/[^\s\"'`:,;<>()\[\]{}|]{1,1024}+)"),
-    regex.compile(r"(?P<path>(?<!\w)[A-Za-z]:\\[^\s\"'`,;<>()\[\]{}|]{1,1024}+)"),
+    lazy_pattern(r"(?<![\w.:/<~$)\]}*%-])(?P<path>(?:/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{1,255}+){2,64}+/?)"),
+    lazy_pattern(r"(?<![\w/])(?P<path>~(?:/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{1,255}+){1,64}+/?)"),
+    lazy_pattern(r"(?<=[\"'=])(?P<path>/[^\s\"'`/:,;<>()\[\]{}|=&?\\*]{2,255}+/?)(?=[\"'\s,)]|$)"),
+    lazy_pattern(r"(?<=file://)(?P<path>/[^\s\"'`:,;<>()\[\]{}|]{1,1024}+)"),
+    lazy_pattern(r"(?P<path>(?<!\w)[A-Za-z]:\\[^\s\"'`,;<>()\[\]{}|]{1,1024}+)"),
 )
-_METHOD_BEFORE = regex.compile(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS)\s$")
+_METHOD_BEFORE = lazy_pattern(r"(?:GET|POST|PUT|HEAD|DELETE|PATCH|OPTIONS)\s$")
 _PUBLIC_ROOTS = ("/dev/", "/proc/", "/sys/", "/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/path-", "/v1/", "/v2/")
 _PACKAGE_DIRS = ("/site-packages/", "/dist-packages/", "/python/sglang/", "/lib/python3")
 
@@ -143,14 +145,14 @@ class StandIns:
         text = _sub_on_lines(_FQDN, self._fqdn, text, _TLD_HINTS, limit)
         for host in sorted(self._known_hosts, key=len, reverse=True):
             if host in text:
-                known = regex.compile(rf"(?<![\w.-]){regex.escape(host)}(?![\w-]|\.\w)")
+                known = lazy_pattern(rf"(?<![\w.-]){regex.escape(host)}(?![\w-]|\.\w)")
                 text = known.sub(lambda m: self._host(m[0]), text, timeout=limit)
         text = _IPV4.sub(self._ipv4, text, timeout=limit)
         for hints, pattern in _USER_PLACES:
             text = _sub_on_lines(pattern, self._user_group, text, hints, limit)
         for user in sorted(self._known_users, key=len, reverse=True):
             if user in text:
-                known = regex.compile(rf"(?<=[/\\]){regex.escape(user)}(?=[/\\\s\"':,;)]|$)")
+                known = lazy_pattern(rf"(?<=[/\\]){regex.escape(user)}(?=[/\\\s\"':,;)]|$)")
                 text = known.sub(lambda m: self._stand_in("user", m[0]), text, timeout=limit)
         return text
 
