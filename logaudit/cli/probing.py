@@ -62,6 +62,9 @@ def told(launch: LaunchDoc, found: Probe) -> LaunchDoc:
     return msgspec.structs.replace(launch, notes=notes, ledger=[_with_card(row, found) for row in launch.ledger])
 
 
+OTHERS = "other processes, as they are now"
+
+
 def _with_card(row: LedgerRow, found: Probe) -> LedgerRow:
     """The ledger from the card's memory down, with the parts that the machine's own tools name."""
     import msgspec
@@ -72,7 +75,7 @@ def _with_card(row: LedgerRow, found: Probe) -> LedgerRow:
         return row
     card = min(found.cards, key=lambda one: one.total_gib)
     before = sum(item.gib.value for item in row.items)
-    kept = {"the driver's reserve": card.reserved_gib or 0.0}
+    kept = {"the driver's reserve": card.reserved_gib or 0.0, OTHERS: found.others_gib}
     return msgspec.structs.replace(row, above=above_the_log(before, card.total_gib, kept))
 
 

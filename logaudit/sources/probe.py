@@ -71,6 +71,14 @@ class Probe:
         """Physical memory of the smallest card: the one that limits a server; None when there is none."""
         return min((card.total_gib for card in self.cards), default=None)
 
+    @property
+    def others_gib(self) -> float:
+        """What processes other than SGLang's hold of the card; 0 with several cards, whose shares are not printed."""
+        if len(self.cards) != 1:
+            return 0.0
+        own = ("sglang", "python")
+        return sum(p.used_gib for p in self.processes if not any(name in p.name.lower() for name in own))
+
     def explain(self, before_load_gib: float | None) -> list[str]:
         """Sentences for the report: the way from the physical memory to what was free before loading."""
         said = [*self.notes]

@@ -111,3 +111,15 @@ def test_reads_the_config_of_the_model_over_there(world: World, tmp_path: Path) 
     assert data is not None
     assert json.loads(data) == {"model_type": "llama"}
     assert probing.model_config(str(tmp_path / "missing"), Host("gpu07")) is None
+
+
+def test_the_share_of_other_processes_is_told_for_a_single_card_only() -> None:
+    processes = (
+        probing.Process(1, "sglang::scheduler", 70.0),
+        probing.Process(2, "/usr/bin/python3", 5.0),
+        probing.Process(3, "Xorg", 0.25),
+        probing.Process(4, "ollama", 6.5),
+    )
+    card = probing.Card(0, "card", 80.0, 0.5, 82.25)
+    assert probing.Probe(cards=(card,), processes=processes).others_gib == 0.25 + 6.5
+    assert probing.Probe(cards=(card, card), processes=processes).others_gib == 0.0
