@@ -275,7 +275,7 @@ def _client(scheduler: str | None, workers: int | None, logs: int) -> Iterator[A
             threads_per_worker=1,
             processes=True,
             memory_limit=WORKER_MEMORY,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
             silence_logs=SILENCE,
         ) as cluster,

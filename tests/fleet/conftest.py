@@ -51,7 +51,7 @@ def s3() -> Iterator[Any]:
         os.environ.pop("AWS_PROFILE", None)
         import fsspec
 
-        yield fsspec.filesystem("s3", use_listings_cache=False)
+        yield fsspec.filesystem("s3", use_listings_cache=False, config_kwargs={"read_timeout": 600})
     finally:
         patch.undo()
         server.terminate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import itertools
 from collections.abc import Callable
@@ -41,16 +42,20 @@ def bucket(s3: Any) -> str:
     s3.mkdir("fleet")
     s3.pipe({f"fleet/logs/{name}": content for name, content in fleet(LOGS)})
     s3.pipe("fleet/logs/host-0001/broken.log.gz", gzip.compress(KIMI.read_bytes())[:10] + b"\xff" * 200)
-    with s3.open("fleet/logs/host-0002/large.log", "wb", block_size=16 << 20) as file:
-        for block in log(LARGE_BYTES, KIMI.read_bytes(), traffic(3)):
-            file.write(block)
+    large = b"".join(log(LARGE_BYTES, KIMI.read_bytes(), traffic(3)))
+    # In one request: putting parts together takes the store of these tests longer than its client waits.
+    s3.pipe_file("fleet/logs/host-0002/large.log", large, chunksize=LARGE_BYTES)
     return "s3://fleet/logs/"
 
 
 def workers() -> list[psutil.Process]:
-    """The worker processes of the cluster that this process started."""
-    children = psutil.Process().children()
-    return [child for child in children if any("spawn_main" in part for part in child.cmdline())]
+    """The living worker processes of the cluster that this process started."""
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if any("spawn_main" in part for part in child.cmdline()):
+                found.append(child)
+    return found
 
 
 class Watch:
@@ -62,10 +67,8 @@ class Watch:
 
     def __call__(self, done: int, total: int) -> None:
         for worker in workers():
-            try:
+            with contextlib.suppress(psutil.Error):
                 self.most_bytes = max(self.most_bytes, worker.memory_info().rss)
-            except psutil.NoSuchProcess:
-                continue
         if not self.killed and total // 2 <= done < total:
             workers()[0].kill()
             self.killed = True
@@ -166,7 +169,7 @@ def test_an_existing_cluster_is_used(tmp_path: Path) -> None:
 
     logs = [str(FIXTURES / f"{name}.log") for name in ("0.5.23__llama8b-default", "0.5.6__llama8b-oom")]
     with distributed.LocalCluster(
-        n_workers=1, processes=False, protocol="tcp://", dashboard_address=None, host="127.0.0.1"
+        n_workers=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0", host="127.0.0.1"
     ) as cluster:
         _, found = read(logs, tmp_path / "cluster", scheduler=cluster.scheduler_address)
     _, expected = read(logs, tmp_path / "here", workers=0)
