@@ -12,7 +12,7 @@ def fleet(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE...",
             help="Files, folders, globs, ssh:// addresses, s3://, gs:// and az:// objects, prefixes and patterns.",
             show_default=False,
         ),

@@ -19,7 +19,7 @@ _ENDINGS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".pq": "parqu
 def frame(
     logs: Annotated[
         list[str],
-        typer.Argument(metavar="LOG", help="Paths, folders, globs, - for standard input.", show_default=False),
+        typer.Argument(metavar="LOG...", help="Paths, folders, globs, - for standard input.", show_default=False),
     ],
     frame_format: Annotated[
         Literal["csv", "json", "parquet"] | None,

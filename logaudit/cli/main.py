@@ -22,6 +22,8 @@ USAGE_ERROR = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As a shell reports a program that SIGPIPE ended."""
+_LARGEST = 10**15
+"""Beyond this no number on the command line is meant."""
 
 
 def main() -> None:
@@ -142,12 +144,16 @@ def _call(name: str, arguments: list[str]) -> int:
     returned = [0]
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, help=_documented(function))(_keeping(function, returned))
+    # The class that all errors of usage share has no name of its own in typer.
+    usage_error: Any = typer.BadParameter.__base__
     try:
-        app(args=arguments, prog_name=f"logaudit {name}")
+        code = app(args=arguments, prog_name=f"logaudit {name}", standalone_mode=False)
     except SystemExit as done:
-        if isinstance(done.code, int) and done.code:
-            return done.code
-    return returned[0]
+        code = done.code
+    except usage_error as problem:
+        what = problem.format_message().rstrip(".")
+        raise LogauditError(f"{what[:1].lower()}{what[1:]}", do=f"see logaudit {name} --help") from None
+    return code if isinstance(code, int) and code else returned[0]
 
 
 def _documented(function: Callable[..., int]) -> str:
@@ -161,6 +167,8 @@ def _keeping(function: Callable[..., int], returned: list[int]) -> Callable[...,
 
     @wraps(function)
     def kept(*given: Any, **named: Any) -> None:
+        for option, value in named.items():
+            _refuse_absurd(option, value)
         try:
             returned[0] = function(*given, **named)
         except KeyboardInterrupt:
@@ -170,6 +178,14 @@ def _keeping(function: Callable[..., int], returned: list[int]) -> Callable[...,
             returned[0] = BROKEN_PIPE
 
     return kept
+
+
+def _refuse_absurd(option: str, value: object) -> None:
+    """A number that no memory, count or time comes near; `nan` passes every range."""
+    if isinstance(value, (int, float)) and not -_LARGEST <= value <= _LARGEST:
+        raise LogauditError(
+            "is no usable number", where=f"--{option.replace('_', '-')}", do="give one that can be meant"
+        )
 
 
 def _help() -> str:

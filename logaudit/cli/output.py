@@ -17,12 +17,16 @@ _ASCII = str.maketrans(
 
 def check_target(path: Path, *, force: bool) -> None:
     """Refuse early what `write_file` would refuse: an existing file without `force`, a folder, a missing folder."""
-    if path.is_dir():
-        raise OutputError("is a folder", where=str(path), do="name a file in it")
-    if path.exists() and path.is_file() and not force:
-        raise OutputError("exists already", where=str(path), do="--force replaces it")
-    if not path.parent.is_dir():
-        raise OutputError("the folder does not exist", where=str(path.parent), do="make it first")
+    try:
+        if path.is_dir():
+            raise OutputError("is a folder", where=str(path), do="name a file in it")
+        if path.exists() and path.is_file() and not force:
+            raise OutputError("exists already", where=str(path), do="--force replaces it")
+        if not path.parent.is_dir():
+            raise OutputError("the folder does not exist", where=str(path.parent), do="make it first")
+    except OSError as problem:
+        # A name that is too long, or a folder that may not be looked into.
+        raise OutputError(_reason(problem), where=str(path), do=_advice(problem)) from None
 
 
 def write_file(path: Path, data: bytes, *, force: bool) -> None:
@@ -53,7 +57,7 @@ def _replace(path: Path, data: bytes, *, force: bool) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, _mode(path))
+        os.chmod(name, mode_of(path))
         if force:
             os.replace(name, path)
         else:
@@ -78,7 +82,7 @@ def _link(name: str, path: Path) -> None:
     os.unlink(name)
 
 
-def _mode(path: Path) -> int:
+def mode_of(path: Path) -> int:
     """The mode of the file that is replaced, or what a new file gets."""
     try:
         return path.stat().st_mode & 0o777

@@ -100,14 +100,20 @@ def _target(output: Path | None) -> Iterator[IO[bytes]]:
     if output is None:
         yield sys.stdout.buffer
         return
+    from logaudit.cli.output import mode_of
+
     try:
+        if output.exists() and not output.is_file():
+            # A device or a pipe is written to, never replaced.
+            with output.open("wb") as stream:
+                yield stream
+            return
+        output = Path(os.path.realpath(output))
         handle, name = tempfile.mkstemp(dir=output.parent, prefix=f".{output.name[:100]}.", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as stream:
                 yield stream
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(name, 0o666 & ~mask)
+            os.chmod(name, mode_of(output))
             os.replace(name, output)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -36,7 +36,7 @@ def report(
     logs: Annotated[
         list[str],
         typer.Argument(
-            metavar="LOG",
+            metavar="LOG...",
             help="Logs: paths, folders, globs, - for standard input; or one report of logaudit (HTML or JSON), to "
             "write it in another format.",
             show_default=False,

@@ -30,7 +30,7 @@ def watch(
     logs: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE",
+            metavar="SOURCE...",
             help="Logs to follow: paths, ssh://[user@]host[:port]/path, docker:NAME, journal:UNIT, "
             "kube:[NAMESPACE/]POD[/CONTAINER], command:WORDS, - for standard input.",
             show_default=False,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def whatif(
     logs: Annotated[
         list[str],
-        typer.Argument(metavar="LOG", help="Paths, folders, globs, - for standard input.", show_default=False),
+        typer.Argument(metavar="LOG...", help="Paths, folders, globs, - for standard input.", show_default=False),
     ],
     mem_fraction_static: Annotated[float | None, typer.Option(metavar="X", min=0.01, max=1.0)] = None,
     kv_cache_dtype: Annotated[str | None, typer.Option(metavar="TYPE", help="auto, bfloat16, fp8_e4m3, …")] = None,

@@ -25,6 +25,8 @@ _CONTEXT_KEYS = (
 )
 _KV_HEAD_KEYS = ("n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups")
 _LARGEST_CONFIG_BYTES = 16 << 20
+_MOST_LAYERS = 10_000
+"""Layers are listed one by one; no model comes near."""
 
 _CLASS_DEFAULTS: dict[str, dict[str, Any]] = {
     "gemma": {"head_dim": 256, "num_key_value_heads": 16},
@@ -151,11 +153,12 @@ def load(path: str | Path) -> ModelConfig:
         place = place / "config.json"
     where = str(place)
     try:
-        if place.stat().st_size > _LARGEST_CONFIG_BYTES:
+        with place.open("rb") as file:
+            text = file.read(_LARGEST_CONFIG_BYTES + 1)
+        if len(text) > _LARGEST_CONFIG_BYTES:
             raise ConfigError(
                 "the file is too large for a model config", where=where, do="give the model's config.json"
             )
-        text = place.read_bytes()
     except FileNotFoundError:
         raise ConfigError("no such model config", where=where, do="give a config.json or the folder it is in") from None
     except OSError as problem:
@@ -192,8 +195,10 @@ def _brief(problem: Exception) -> str:
 
 def _sidecar(path: Path) -> Json | None:
     try:
-        data = json.loads(path.read_bytes()) if path.is_file() else None
-    except (OSError, ValueError):
+        if not path.is_file() or path.stat().st_size > _LARGEST_CONFIG_BYTES:
+            return None
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
 
@@ -216,6 +221,8 @@ class _Keys:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != math.floor(value):
             raise ConfigError(f"`{key}` is not a whole number: {str(value)[:40]!r}", where=self.where)
+        if "layer" in key and value > _MOST_LAYERS:
+            raise ConfigError(f"`{key}` is out of range: {str(value)[:40]}", where=self.where)
         return int(value)
 
     def need(self, *keys: str) -> int:

@@ -29,6 +29,9 @@ def open_argument(argument: str) -> list[Source]:
     """The files that a path, a directory, a glob, a `file://` address or `-` names; raises SourceError."""
     if argument == "-":
         return [StandardInput()]
+    if not argument:
+        # An unset variable of a script, which would otherwise read the current folder.
+        raise SourceError("the name of a log is empty", do="give a path, a directory, a glob or - for standard input")
     if argument.startswith("file://"):
         argument = unquote(urlsplit(argument).path)
     path = Path(argument)
@@ -129,8 +132,12 @@ class LocalFile:
         except OSError as error:
             raise _read_error(self.path, error) from error
         status = os.fstat(descriptor)
-        if stat.S_ISREG(status.st_mode) and recognise(os.pread(descriptor, MAGIC_BYTES, 0)) is None:
-            return FileExtent(self, descriptor, status.st_size)
+        try:
+            if stat.S_ISREG(status.st_mode) and recognise(os.pread(descriptor, MAGIC_BYTES, 0)) is None:
+                return FileExtent(self, descriptor, status.st_size)
+        except OSError as error:
+            os.close(descriptor)
+            raise _read_error(self.path, error) from error
         os.close(descriptor)
         return None
 

@@ -50,6 +50,12 @@ def load(point: EntryPoint) -> Tracker:
     try:
         made = point.load()
     except (ImportError, AttributeError) as problem:
+        if isinstance(problem, ModuleNotFoundError) and point.value.startswith("logaudit."):
+            raise DeliveryError(
+                f"its client is not installed ({problem.name})",
+                where=point.name,
+                do=f"pip install 'logaudit[{point.name}]'",
+            ) from None
         raise DeliveryError(
             f"this tracker cannot be loaded ({problem})", where=point.name, do="reinstall the package that brings it"
         ) from None

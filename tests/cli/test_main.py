@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 
@@ -49,7 +50,39 @@ def test_every_command_can_be_loaded_and_explains_itself(name, capsys) -> None:
 )
 def test_bad_usage_is_two(arguments, capsys) -> None:
     assert run(arguments) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.startswith("logaudit: ")
+    assert said.count("\n") == 1
+    assert f"logaudit {arguments[0]} --help" in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "x", "--gpu-memory", "nan"],
+        ["report", "x", "--gpu-memory", "1e308"],
+        ["whatif", "x", "--page-size", "1" + 400 * "0"],
+        ["watch", "x", "--timeout", "nan"],
+    ],
+)
+def test_a_number_that_cannot_be_meant_is_bad_usage(arguments, capsys) -> None:
+    assert run(arguments) == 2
+    assert arguments[2] in capsys.readouterr().err
+
+
+def test_an_output_name_that_is_too_long_is_one_line(tmp_path, capsys) -> None:
+    assert run(["report", "x", "-o", str(tmp_path / (300 * "y" + ".html"))]) == 2
+    assert "too long" in capsys.readouterr().err
+
+
+def test_a_redacted_copy_goes_into_a_pipe_and_never_replaces_it(tmp_path) -> None:
+    log, pipe = tmp_path / "server.log", tmp_path / "pipe"
+    log.write_text("--api-key sunflower-77\n")
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert run(["redact", str(log), "-o", str(pipe)]) == 0
+        assert reader.communicate(timeout=20)[0] == b"--api-key REDACTED\n"
+    assert pipe.is_fifo()
 
 
 def test_a_misspelt_command_is_not_taken_for_a_log(capsys) -> None:

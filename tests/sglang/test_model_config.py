@@ -256,6 +256,7 @@ def test_which_releases_split_the_pool() -> None:
         ("{}", "`num_hidden_layers` is missing"),
         ('{"num_hidden_layers": "many", "hidden_size": 1}', "not a whole number"),
         ('{"num_hidden_layers": -3, "hidden_size": 1}', "out of range"),
+        ('{"num_hidden_layers": 1000000000, "hidden_size": 1}', "out of range"),
         ('{"architectures": 5, "num_hidden_layers": 1, "hidden_size": 1}', "not a list of names"),
         ("[" * 100000, "not valid JSON"),
     ],
