@@ -6,6 +6,7 @@ import base64
 import html
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -121,7 +122,7 @@ class Redactor:
         found = spans(text, seconds=self._seconds)
         for span in found:
             if span.learn:
-                self._remember(text[span.start : span.end], span.kind)
+                self._remember(text[span.start + span.open_chars : span.end], span.kind)
         self._stand_ins.learn(text, self._limit(text))
         return found
 
@@ -239,7 +240,7 @@ def _joined(found: list[Span]) -> list[Span]:
     for span in sorted(found, key=lambda s: (s.start, -s.end)):
         if joined and span.start < joined[-1].end:
             last = joined[-1]
-            joined[-1] = Span(last.start, max(last.end, span.end), last.kind, last.learn)
+            joined[-1] = replace(last, end=max(last.end, span.end))
         else:
             joined.append(span)
     return joined

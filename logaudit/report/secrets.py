@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import monotonic
 
@@ -32,6 +32,8 @@ class Span:
     """`api key`, `password`, `Hugging Face token`, `private key`, …: what the report counts."""
     learn: bool = False
     """Whether the same value is to be replaced wherever else it stands."""
+    open_chars: int = 0
+    """How many characters at its start are no part of that value: a user name and a colon before a password."""
 
 
 _BOUNDARY = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\x1b\[[0-9;]{0,8}m))"
@@ -261,7 +263,7 @@ def _merged(found: list[Span]) -> list[Span]:
         if merged and span.start < merged[-1].end:
             last = merged[-1]
             if span.end > last.end:
-                merged[-1] = Span(last.start, span.end, last.kind, last.learn)
+                merged[-1] = replace(last, end=span.end)
             continue
         merged.append(span)
     return merged
@@ -297,7 +299,7 @@ def _placed(text: str, low: str, limit: float) -> Iterator[Span]:
             name, value = match["name"], match["value"]
             known = name.lower() in _QUERY_SECRETS or strength(name) in {"strong", "weak"}
             if known and not holds_nothing(value) and not (is_number(value) and strength(name) != "strong"):
-                yield _of(match, "value", "credentials in a URL")
+                yield _of(match, "value", "credentials in a URL", learn=strength(name) == "strong")
     if "bearer" in low:
         for match in _BEARER.finditer(text, timeout=limit):
             value = match["value"]
@@ -321,9 +323,10 @@ def _in_urls(text: str, limit: float) -> Iterator[Span]:
         if only_user and not _HTTP.search(text[max(0, match.start() - 8) : match.start()]):
             continue
         if not holds_nothing(match["login"]):
-            yield _of(match, "login", "credentials in a URL")
-        if len(match["pass"] or "") > 8:
-            yield Span(match.start("pass") + 1, match.end("pass"), "credentials in a URL", learn=True)
+            password = len(match["pass"] or "") > 8
+            start, end = match.span("login")
+            open_chars = len(match["user"]) + 1 if password else 0
+            yield Span(start, end, "credentials in a URL", learn=password, open_chars=open_chars)
 
 
 def _logins(text: str, low: str, limit: float) -> Iterator[Span]:
@@ -332,12 +335,13 @@ def _logins(text: str, low: str, limit: float) -> Iterator[Span]:
         for match in _LOGIN_OPTION.finditer(text, timeout=limit):
             before = low[max(0, match.start() - 2048) : match.start()].rpartition("\n")[2]
             if ("curl" in before or "wget" in before or "http" in before) and not holds_nothing(match["value"]):
-                yield _of(match, "value", "password")
+                open_chars = match["value"].index(":") + 1
+                yield replace(_of(match, "value", "password", learn=True), open_chars=open_chars)
     for hint, pattern in (("sshpass", _SSHPASS), ("login", _NETRC)):
         if hint in low:
             for match in pattern.finditer(text, timeout=limit):
                 if not holds_nothing(match["value"]):
-                    yield _of(match, "value", "password")
+                    yield _of(match, "value", "password", learn=True)
 
 
 def _is_basic_login(value: str) -> bool:

@@ -147,6 +147,23 @@ def test_a_secret_learnt_once_is_replaced_everywhere() -> None:
         assert redactor.text(f"GET /v1/models?x={spelling}!") in {"GET /v1/models?x=REDACTED!"}
 
 
+@pytest.mark.parametrize(
+    "gives_away",
+    [
+        "git clone https://anna:sunflower-77@git.example/x",
+        "redis://:sunflower-77@cache:6379/0",
+        "GET /v1/models?access_token=sunflower-77&page=2",
+        "curl -u anna:sunflower-77 http://127.0.0.1:30000/health",
+        "sshpass -p sunflower-77 ssh gpu7",
+    ],
+)
+def test_a_password_is_learnt_wherever_it_is_given_away(gives_away: str) -> None:
+    redactor = Redactor()
+    assert "sunflower" not in redactor.text(gives_away)
+    assert redactor.text("login with sunflower-77 failed") == "login with REDACTED failed"
+    assert redactor.text("anna on cache") == "anna on cache"
+
+
 def test_a_learnt_ordinary_word_is_not_cut_out_of_other_words() -> None:
     redactor = Redactor()
     redactor.args({"api_key": "sunflower"})
