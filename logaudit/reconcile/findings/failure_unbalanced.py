@@ -10,5 +10,5 @@ SEVERITIES = ("critical",)
 
 
 def find(case: Case) -> Found | None:
-    """Fires when SGLang"s balance check ended the start."""
+    """Fires when SGLang's balance check ended the start."""
     return failure_found(case, CODE, "critical", "unbalanced")
