@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -30,6 +31,7 @@ def main() -> None:
     """The console script."""
     # Nearly all that a short run makes lives to its end: looking through it for garbage takes a tenth of the time.
     gc.set_threshold(50_000, 20, 20)
+    _stand_in_for_closed_streams()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -38,6 +40,14 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or USAGE_ERROR
     sys.exit(code)
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Python has None where a stream was closed: a report then cannot be written, a message goes nowhere."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -55,6 +65,10 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except Exception as fault:
+        if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = f"{fault.filename}: " if isinstance(fault.filename, str) else ""
+            _complain(f"{where}{(fault.strerror or str(fault)).lower()} (free some space, or choose another place)")
+            return USAGE_ERROR
         if verbose:
             import traceback
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import tempfile
@@ -119,6 +120,8 @@ def write_standard_bytes(data: bytes) -> None:
 
 
 def _reason(problem: OSError) -> str:
+    if isinstance(problem, io.UnsupportedOperation):
+        return "is closed"
     return f"cannot be written: {(problem.strerror or str(problem)).lower()}"
 
 

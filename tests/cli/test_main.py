@@ -75,6 +75,27 @@ def test_an_output_name_that_is_too_long_is_one_line(tmp_path, capsys) -> None:
     assert "too long" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["report", "--help"], ["kinds"], ["redact", "server.log"]])
+def test_a_full_disk_behind_standard_output_is_one_line(arguments, tmp_path) -> None:
+    (tmp_path / "server.log").write_text(4000 * "a line of some length\n")
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "logaudit", *arguments], stdout=full, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.count(b"\n") <= 1
+    assert b"internal error" not in ended.stderr
+
+
+def test_closed_streams_give_no_traceback(tmp_path) -> None:
+    for closed, code in (("stdout", 2), ("stderr", 2)):
+        close = f"import os; os.close({1 if closed == 'stdout' else 2}); os.execv({sys.executable!r}, "
+        words = [sys.executable, "-m", "logaudit", *(["schema"] if closed == "stdout" else ["missing.log"])]
+        ended = subprocess.run([sys.executable, "-c", f"{close}{words!r})"], capture_output=True, cwd=tmp_path)
+        assert ended.returncode == code
+        assert b"Traceback" not in ended.stderr + ended.stdout
+
+
 def test_a_redacted_copy_goes_into_a_pipe_and_never_replaces_it(tmp_path) -> None:
     log, pipe = tmp_path / "server.log", tmp_path / "pipe"
     log.write_text("--api-key sunflower-77\n")
