@@ -17,12 +17,23 @@ _SCALE = {
 }
 _SIZE_BYTES = {"B": 1, "bytes": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _RANGE = regex.compile(r"(-?\d+(?:\.\d+)?)\s?(?:-|–|…|\.\.\.?)\s?(\d+(?:\.\d+)?)$")
+_LARGEST = 10**15
 
 
 def convert(text: str, unit: Unit) -> Value:
-    """The value of a printed figure: see `Unit` for the types; raises ValueError for a text that is no figure."""
+    """The value of a printed figure: see `Unit` for the types.
+
+    Raises ValueError for a text that is no figure, or one that nothing on a machine comes near.
+    """
     if unit == "text":
         return text.strip()
+    value = _converted(text, unit)
+    if not abs(value.value if isinstance(value, Interval) else value) <= _LARGEST:
+        raise ValueError(f"too large for a figure: {text[:40]}")
+    return value
+
+
+def _converted(text: str, unit: Unit) -> Interval | int | float:
     if unit == "size":
         number, suffix = regex.fullmatch(r"(-?[\d.]+)\s?(\w+)", text).groups()  # type: ignore[union-attr]
         return Interval.printed(number, scale=_SIZE_BYTES[suffix.replace("iB", "B")] / GIB)

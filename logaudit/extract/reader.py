@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -158,7 +159,9 @@ def _fields(extractor: Extractor, found: Any) -> dict[str, Value]:
     for field in extractor.fields:
         for group in field.groups or (field.name,):
             if found[group]:
-                fields[field.name] = convert(found[group], field.unit)
+                # A figure that is none is missing; the line keeps its kind and its other figures.
+                with suppress(ValueError):
+                    fields[field.name] = convert(found[group], field.unit)
                 break
     return fields
 

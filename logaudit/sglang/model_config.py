@@ -221,7 +221,7 @@ class _Keys:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != math.floor(value):
             raise ConfigError(f"`{key}` is not a whole number: {str(value)[:40]!r}", where=self.where)
-        if "layer" in key and value > _MOST_LAYERS:
+        if value > (_MOST_LAYERS if "layer" in key else 1 << 40):
             raise ConfigError(f"`{key}` is out of range: {str(value)[:40]}", where=self.where)
         return int(value)
 

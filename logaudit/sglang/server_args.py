@@ -19,6 +19,8 @@ Form = Literal["dataclass", "dict", "short"]
 
 _MAX_CHARS = 1 << 20
 _MAX_LITERAL_CHARS = 1 << 16
+_MAX_NUMBER_CHARS = 64
+_LARGEST_NUMBER = 10**15
 _MAX_LITERAL_DEPTH = 40
 _MAX_NESTED = 6
 
@@ -239,7 +241,7 @@ def _literal(text: str) -> object:
             value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
-    return value
+    return text if isinstance(value, (int, float)) and not abs(value) <= _LARGEST_NUMBER else value
 
 
 def _depth(text: str) -> int:
@@ -289,5 +291,9 @@ def _word_value(word: str) -> object:
     return _number(word) if _NUMBER.fullmatch(word) else word
 
 
-def _number(text: str) -> int | float:
-    return float(text) if any(mark in text for mark in ".eE") else int(text)
+def _number(text: str) -> int | float | str:
+    """The number, else the text as printed where no argument can be that large."""
+    if len(text) > _MAX_NUMBER_CHARS:
+        return text
+    value = float(text) if any(mark in text for mark in ".eE") else int(text)
+    return value if abs(value) <= _LARGEST_NUMBER else text

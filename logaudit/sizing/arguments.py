@@ -8,6 +8,9 @@ from packaging.version import Version
 
 from logaudit.sizing.model import Input
 
+_LARGEST = 10**12
+"""A larger number is no argument of a server that exists; `nan` is none either."""
+
 
 class Arguments:
     """Looks arguments up; where the log lacks one, the default is used, and noted if the dump was not complete."""
@@ -43,9 +46,10 @@ class Arguments:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
         try:
-            return int(value)
+            whole = int(value)
         except (ValueError, OverflowError):
             return None
+        return whole if abs(whole) <= _LARGEST else None
 
     def number(self, name: str, default: float) -> float:
         """A number, `default` when absent or None."""
@@ -53,9 +57,10 @@ class Arguments:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return default
         try:
-            return float(value)
-        except ValueError:
+            number = float(value)
+        except (ValueError, OverflowError):
             return default
+        return number if abs(number) <= _LARGEST else default
 
     def flag(self, name: str) -> bool:
         """A switch; absent is off."""

@@ -18,6 +18,7 @@ from logaudit.sizing.parallel import Layout, layout
 _MIB_PER_GIB = 1024
 _TABLE = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
 _LARGEST_OF_TABLE_MIB = 81920
+_LARGEST_CAPTURE = 1 << 20
 _WITHOUT_GPU = 0.88
 
 
@@ -232,7 +233,7 @@ def capture_sizes(largest: int) -> list[int]:
         *range(288, 513, 32),
         *range(576, 1025, 64),
         *range(1280, 4097, 256),
-        *range(4608, largest + 1, 512),
+        *range(4608, min(largest, _LARGEST_CAPTURE) + 1, 512),
     ]
     return [size for size in sizes if size <= largest]
 

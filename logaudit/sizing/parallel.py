@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from packaging.version import Version
 
 from logaudit.sizing.arguments import Arguments
 
 _EVEN_REMAINDER_SINCE = Version("0.5.6")
+_MOST_RANKS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,18 @@ class Layout:
         return 1 if self.dp_attention else self.dp
 
 
+def _ranks(args: Arguments, name: str) -> int:
+    """A number of ranks; 1 where the log gives none that can be."""
+    ranks = args.whole(name)
+    return ranks if ranks is not None and 1 <= ranks <= _MOST_RANKS else 1
+
+
 def layout(args: Arguments) -> Layout:
     """The groups from the server arguments; from 0.5.22 the dump names attention data parallelism `attn_dp_size`."""
-    tp = args.whole("tp_size") or 1
-    pp = args.whole("pp_size") or 1
-    dp = args.whole("dp_size") or 1
-    attn_dp = (args.whole("attn_dp_size") if args.given("attn_dp_size") else None) or 1
+    tp = _ranks(args, "tp_size")
+    pp = _ranks(args, "pp_size")
+    dp = _ranks(args, "dp_size")
+    attn_dp = _ranks(args, "attn_dp_size") if args.given("attn_dp_size") else 1
     attention = args.flag("enable_dp_attention")
     if attention and attn_dp == 1:
         attn_dp = dp
@@ -57,8 +65,8 @@ def layout(args: Arguments) -> Layout:
         dp=dp,
         dp_attention=attention,
         attn_dp=attn_dp,
-        attn_cp=(args.whole("attn_cp_size") if args.given("attn_cp_size") else None) or 1,
-        dcp=(args.whole("dcp_size") if args.given("dcp_size") else None) or 1,
+        attn_cp=_ranks(args, "attn_cp_size") if args.given("attn_cp_size") else 1,
+        dcp=_ranks(args, "dcp_size") if args.given("dcp_size") else 1,
     )
 
 
@@ -72,5 +80,5 @@ def stage_layers(layers: int, stages: int, release: Version) -> tuple[range, ...
     if release < _EVEN_REMAINDER_SINCE:
         return tuple(range(i * base, (i + 1) * base if i < stages - 1 else layers) for i in range(stages))
     sizes = [base + (1 if i >= stages - rest else 0) for i in range(stages)]
-    starts = [sum(sizes[:i]) for i in range(stages)]
-    return tuple(range(start, start + size) for start, size in zip(starts, sizes, strict=True))
+    ends = accumulate(sizes)
+    return tuple(range(end - size, end) for end, size in zip(ends, sizes, strict=True))

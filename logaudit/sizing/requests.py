@@ -30,7 +30,7 @@ def estimated(tokens: Interval, context_length: int) -> Interval:
     """512 requests for every context length that fits, kept within 2048 and 4096."""
 
     def one(count: float) -> float:
-        return float(min(max(int(count / context_length * 512), 2048), 4096))
+        return float(min(max(int(count / max(context_length, 1) * 512), 2048), 4096))
 
     return Interval(one(tokens.value), one(tokens.low), one(tokens.high))
 
