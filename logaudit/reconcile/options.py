@@ -12,6 +12,8 @@ from logaudit.reconcile import measures
 from logaudit.reconcile.case import Case
 from logaudit.reconcile.whatif import WhatIf, what_if
 
+TOO_HIGH = 0.99
+"""A fraction from here on is no option."""
 STEP = 0.02
 """How far the fraction is raised where the release's own rule gives no higher one."""
 LEAST_STEP = 0.005
@@ -64,7 +66,7 @@ def _room(case: Case, keep_gib: float) -> float | None:
     if case.fraction is None or left is None or start is None or start.value <= 0 or left.value <= keep_gib:
         return None
     now = case.fraction.interval.value
-    target = measures.down(now + (left.value - keep_gib) / start.value)
+    target = min(measures.down(now + (left.value - keep_gib) / start.value), TOO_HIGH)
     while target > now:
         result = what_if(case, {"mem_fraction_static": target})
         if result.changed.headroom_gib is None or result.changed.headroom_gib.value >= keep_gib:
@@ -80,7 +82,7 @@ def _fraction(case: Case) -> Choice | None:
     now, stick = case.fraction.interval.value, measures.yardstick(case)
     room = None if stick is None else _room(case, stick.gib)
     target = room if room is not None else round(now + STEP, 3)
-    if target >= 0.99:
+    if target >= TOO_HIGH:
         return None
     result = what_if(case, {"mem_fraction_static": target})
     left = result.changed.headroom_gib
