@@ -75,7 +75,7 @@ def bytes_per_token(
     def paged(ratio: int) -> float:
         if not padded:
             return slot
-        rows = page_size // ratio
+        rows = max(page_size // ratio, 1)
         return math.ceil(rows * slot / 576) * 576 / rows
 
     window = paged(1) * total + ring4 / state_page * (state4 + state_index) * four
