@@ -170,3 +170,14 @@ def test_no_memory_line_of_a_released_build_is_unknown(path) -> None:  # type: i
     with path.open(encoding="utf-8", errors="replace") as log:
         lines = [Line(number, _message(raw), raw) for number, raw in enumerate(log, 1)]
     assert [found.text for found in extract_all(lines) if isinstance(found, Unrecognised)] == []
+
+
+@pytest.mark.parametrize("filler", [" ", "9"])
+def test_a_stretched_sample_of_any_kind_takes_no_long_time(filler: str) -> None:
+    for extractor in all_extractors():
+        sample = extractor.samples[0].text
+        blanks = [at for at, character in enumerate(sample) if character == " "][-4:]
+        for at in blanks:
+            began = time.process_time()
+            extract(line(sample[:at] + 30_000 // len(filler) * filler + sample[at:]))
+            assert time.process_time() - began < 0.4, (extractor.kind, at)

@@ -907,7 +907,8 @@ EXTRACTORS = (
         anchors=("GB host memory",),
         pattern=(
             rf"Allocating (?:(?P<label>.{{1,60}}?) hierarchical KV host pool: {num('tokens')} tokens, )?"
-            rf"{fig('host_gb')} GB host memory(?: for (?P<what>[^.(]*?))?(?=[.,]|\s\(|\s*$)(?: \((?P<detail>[^)]*)\))?"
+            rf"{fig('host_gb')} GB host memory(?: for (?P<what>[^.(]{{0,200}}?))?(?=[.,]|\s\(|\s{{0,50}}$)"
+            r"(?: \((?P<detail>[^)]*)\))?"
         ),
         fields=(
             Field("label", "text"),
