@@ -127,6 +127,9 @@ class Session:
 
     def over(self) -> bool:
         """Whether every current start is ready, has crashed, or can say nothing more."""
+        # What came since the last audit may be the beginning of another start.
+        if sum(keeper.changes for keeper in self._keepers) != self._audited_changes:
+            return False
         current = self.current()
         # Starts that are over may be followed by others in what was there already.
         if not current or not all(state.current for state in self.state.sources if state.phase != "waiting"):
